@@ -17,6 +17,7 @@ from qirsh.backup.archive import BackupReader
 from qirsh.backup.files import file_in, remove_older, whole_file
 from qirsh.backup.layout import layout
 from qirsh.backup.lines import FORMAT, UnusableBackup, moment
+from qirsh.backup.new_file import new_sqlite_file
 from qirsh.backup.progress import Progress
 from qirsh.backup.take import check_backup
 from qirsh.store import migrate
@@ -185,3 +186,27 @@ def test_older_ones_are_removed_and_never_the_last(tmp_path: Path) -> None:
 def test_their_names_are_in_the_order_of_their_times(tmp_path: Path) -> None:
     names = [file_in(tmp_path, moment(NOW + ms)).name for ms in (0, 1, 10, 999, 1000, 86_400_000)]
     assert names == sorted(set(names))
+
+
+def test_the_old_database_keeps_its_name_until_the_new_one_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start in between would else find an empty place, and begin anew there."""
+    path = tmp_path / "qirsh.db"
+    path.write_bytes(b"old")
+    rename = Path.rename
+
+    def end(file: Path, to: Path) -> Path:
+        if file.suffix == ".restoring":
+            raise KeyboardInterrupt
+        return rename(file, to)
+
+    monkeypatch.setattr(Path, "rename", end)
+    with pytest.raises(KeyboardInterrupt), new_sqlite_file(path, aside=True) as (fresh, moved):
+        fresh.write_bytes(b"new")
+    assert path.read_bytes() == b"old"
+    assert [aside.read_bytes() for aside in moved] == [b"old"]
+    monkeypatch.undo()
+    with new_sqlite_file(path, aside=True) as (fresh, moved):
+        fresh.write_bytes(b"new")
+    assert (path.read_bytes(), [aside.read_bytes() for aside in moved]) == (b"new", [b"old"])

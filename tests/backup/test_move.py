@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from qirsh.backup import move
+from qirsh.backup import move, postgres
 from qirsh.backup.database import digest_of, head_of, sums_of
 from qirsh.backup.layout import layout
 from qirsh.backup.lines import UnusableBackup
@@ -26,14 +26,24 @@ from qirsh.engine.chain_memory import SeenHead, fingerprint, set_back
 from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
 from qirsh.store import migrate
-from qirsh.store.interface import CannotTell, DatabaseInUse, Expected, NotEmpty, UnusableDatabase
+from qirsh.store.interface import (
+    CannotTell,
+    DatabaseInUse,
+    Expected,
+    NotEmpty,
+    Query,
+    StoreUnavailable,
+    UnusableDatabase,
+)
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads.chain_state import read_state, state_query
 from qirsh.store.sqlite.store import SqliteStore, lock_file
 from qirsh.store.verify import verify
 from tests.backup.conftest import Place, Placed
 from tests.database import database_at
+from tests.line_to_database import LineToDatabase
 from tests.live import wait_until
+from tests.store.postgres.test_postgres import creates
 
 BOTH_WAYS = pytest.mark.parametrize(
     ("old", "new"), [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sqlite")]
@@ -214,6 +224,62 @@ def test_of_two_that_fill_one_database_the_second_is_told_of_the_first(empty: Pl
         assert "another program has filled it meanwhile" in str(told)
     else:
         assert told is None
+
+
+def test_what_came_between_the_look_and_the_tables_stays(filled_copy: Placed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another move, a restore or a first start, which all end before this one makes a table."""
+    full = filled_copy("postgresql")
+    before = everything(full)
+    monkeypatch.setattr(postgres, "refuse_tables", lambda _: None)
+    schema = migrate.migrations("postgres")[-1].number
+    with (
+        pytest.raises(NotEmpty, match="another program has filled it meanwhile"),
+        postgres_target(str(full), schema),
+    ):
+        pass
+    assert everything(full) == before
+
+
+@pytest.mark.parametrize("when", ["during", "after"])
+def test_a_server_that_was_cut_off_finds_that_the_store_was_moved(
+    when: str, filled_copy: Placed, empty: Placed
+) -> None:
+    url, to = str(filled_copy("postgresql")), empty("sqlite")
+
+    async def scene() -> None:
+        line = LineToDatabase(url)
+        async with asyncio.timeout(60), line as address:
+            store = await open_postgres(address, clock=None, entropy=system_entropy)
+            await store.transact(creates(1))
+            line.is_down = True
+            line.drop_all()
+            loop, written = asyncio.get_running_loop(), list[Any]()
+
+            def come_back(_rows: object = None) -> None:
+                line.is_down = False
+                written.append(asyncio.run_coroutine_threadsafe(store.transact(creates(1)), loop))
+
+            expected = Expected(Query("SELECT 1"), come_back) if when == "during" else None
+            await asyncio.to_thread(move_store, url, to, "the new place", Progress(), expected)
+            if when == "after":
+                come_back()
+            with pytest.raises(StoreUnavailable, match="was moved to the new place"):
+                await asyncio.wrap_future(written[0])
+            await store.close()
+
+    asyncio.run(scene())
+    with source_of(to) as source:
+        assert source.select("SELECT count(*) FROM payment WHERE note = 'here'") == [(1,)]
+
+
+def test_a_store_moves_from_one_postgresql_database_to_another(filled_copy: Placed, empty: Placed) -> None:
+    place, to = filled_copy("postgresql"), empty("postgresql")
+    before = everything(place)
+    assert moved(place, to) > 100
+    assert everything(to) == before
+    with pytest.raises(UnusableDatabase, match="was moved to the new place"):
+        _open(place)
+    _open(to)
 
 
 def test_who_has_just_ended_may_leave_and_who_stays_keeps_a_store_where_it_is(

@@ -35,20 +35,20 @@ from qirsh.backup.sqlite import sqlite_source, sqlite_target
 from qirsh.domain.constant import ARRIVED, MOVED
 from qirsh.store import migrate
 from qirsh.store.integrity.invariant import Violation
-from qirsh.store.interface import Expected, NotEmpty, UnusableDatabase
+from qirsh.store.interface import MARKS, Expected, NotEmpty, UnusableDatabase
 from qirsh.store.postgres import verify as postgres_verify
 from qirsh.store.postgres.connection import connect_alone
 from qirsh.store.sqlite import verify as sqlite_verify
 from qirsh.store.sqlite.store import lock_file
 
-# Who starts waits at this table, and finds the mark when we are done.
-_KEEP_OUT: Final = "LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE"
+# Who starts waits at the first of these tables, and a server that was cut off and comes back at the second; both find
+# the mark when we are done.
+_KEEP_OUT: Final = "LOCK TABLE schema_migration, constant IN ACCESS EXCLUSIVE MODE"
 _SERVED: Final = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'qirsh'"
 )
 _LEAVES_S_MAX: Final = 2  # Connections outlive a server that has just ended by a moment.
 _LOOK_S: Final = 0.05
-_MARKS: Final = f"SELECT name, value FROM constant WHERE name IN ('{MOVED}', '{ARRIVED}')"  # noqa: S608 - our own names
 
 
 class OldStore(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ def move_store(
     with _old_store(database, progress) as old:
         if expected is not None:
             expected.judge(old.source.select(expected.query))
-        marks = {name: bytes(value).decode() for name, value in old.source.select(_MARKS)}
+        marks = {name: bytes(value).decode() for name, value in old.source.select(MARKS)}
         if (place := marks.get(MOVED, shown)) != shown:
             raise UnusableDatabase(f"the store was moved to {place}: it cannot go elsewhere; serve that one")
         if ARRIVED in marks:

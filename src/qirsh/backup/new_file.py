@@ -56,15 +56,18 @@ def require_room(folder: Path, needed: int) -> None:
 
 
 def _moved_aside(path: Path) -> list[Path]:
-    """The database and its log together: under its old name neither may meet another's."""
+    """The database and its log together: under its old name neither may meet another's.
+
+    The database keeps its name too until the new one takes it: a start in between must not find an empty place.
+    """
     number = 1
     while (name := path.with_name(f"{path.name}.aside-{number}")).exists():
         number += 1
     moved = []
     # The log first: a database without it is refused at a start, and both names of it are there until the end.
-    for old, new in ((log_of(path), log_of(name)), (path, name)):
+    for old, new, move in ((log_of(path), log_of(name), os.rename), (path, name, os.link)):
         if old.exists():
-            old.rename(new)
+            move(old, new)
             moved.append(new)
     for suffix in ("-shm", ".lost"):
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """PostgreSQL's side of a copy: one read-only transaction, also of a standby, or one that makes and fills all tables."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -78,7 +78,7 @@ class PostgresTarget(PostgresSource):
 
     async def _make(self) -> None:
         connection = self._connection
-        await connection.execute(migrate.RECORD)
+        await connection.execute(migrate.FIRST_RECORD)
         await apply_migrations(connection, migrate.migrations("postgres", up_to=self.schema))
         self._references = list(map(tuple, await connection.fetch(_REFERENCES, self._names)))
         for table, name, _ in self._references:
@@ -91,15 +91,11 @@ class PostgresTarget(PostgresSource):
         """All rows of a table."""
         kinds = self._kinds(table)
         booleans = [place for place, name in enumerate(table.columns) if kinds[name] == "boolean"]
-
-        async def records() -> AsyncIterator[Row]:
-            for chunk in chunks:
-                for row in chunk:
-                    yield row if not booleans else _with_booleans(row, booleans)
-
-        self._runner.run(
-            self._connection.copy_records_to_table(table.name, records=records(), columns=table.columns, timeout=None)
-        )
+        for chunk in chunks:  # Where they come from may be read by a loop of its own.
+            records = [_with_booleans(row, booleans) for row in chunk] if booleans else chunk
+            self._runner.run(
+                self._connection.copy_records_to_table(table.name, records=records, columns=table.columns, timeout=None)
+            )
 
     def awake(self) -> None:
         """Guards and references as the migrations made them; numbers go on behind the last."""

@@ -13,10 +13,9 @@ from qirsh.backup.lines import FORMAT, Beginning, Manifest, UnusableBackup, mome
 from qirsh.backup.postgres import postgres_source
 from qirsh.backup.progress import Progress
 from qirsh.backup.sqlite import sqlite_source
-from qirsh.domain.constant import ARRIVED, MOVED, SECRET_CHECK
-from qirsh.store.interface import refuse_moved
+from qirsh.domain.constant import SECRET_CHECK
+from qirsh.store.interface import MARKS, refuse_moved
 
-_MOVED: Final = f"SELECT name, value FROM constant WHERE name IN ('{MOVED}', '{ARRIVED}')"  # noqa: S608 - our own name
 _FINGERPRINT_BYTES: Final = 4  # What a value under a secret begins with.
 
 
@@ -29,7 +28,7 @@ def take_backup(
     source: Source, output: BinaryIO, clock: Callable[[], int], progress: Progress, bytes_per_s: float | None = None
 ) -> Manifest:
     """Written to its end, not yet synced. One that was moved is refused: nothing more happens in it."""
-    refuse_moved({name: bytes(value) for name, value in source.select(_MOVED)})
+    refuse_moved({name: bytes(value) for name, value in source.select(MARKS)})
     beginning = Beginning(
         format=FORMAT,
         product=__version__,

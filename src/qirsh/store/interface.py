@@ -1,7 +1,7 @@
 """What the service asks of a database. Every engine is held to this by one conformance suite."""
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, NamedTuple, NewType, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, NewType, Protocol, TypeVar
 
 import msgspec
 
@@ -17,6 +17,7 @@ K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
 # SQL whose arguments are $1, $2, ... in order of appearance.
 Query = NewType("Query", str)
+MARKS: Final = Query(f"SELECT name, value FROM constant WHERE name IN ('{MOVED}', '{ARRIVED}')")  # noqa: S608 - our own names
 
 
 class StoreUnavailable(Exception):

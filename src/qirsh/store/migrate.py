@@ -10,10 +10,12 @@ import msgspec
 from qirsh.store.interface import UnusableDatabase
 
 # Engine-neutral: both databases take this text.
-RECORD: Final = (
-    "CREATE TABLE IF NOT EXISTS schema_migration"
+_RECORD: Final = (
+    "schema_migration"
     " (number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at BIGINT NOT NULL)"
 )
+RECORD: Final = f"CREATE TABLE IF NOT EXISTS {_RECORD}"
+FIRST_RECORD: Final = f"CREATE TABLE {_RECORD}"  # Where nobody else may have made it.
 
 
 class Migration(msgspec.Struct, frozen=True):

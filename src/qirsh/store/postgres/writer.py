@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import asyncpg
 
-from qirsh.store.interface import OutcomeUnknown
+from qirsh.store.interface import MARKS, OutcomeUnknown, refuse_moved
 from qirsh.store.postgres.connection import LOST, connect
 from qirsh.store.postgres.hosts import Hosts
 from qirsh.store.postgres.lost_commits import BATCH, KnownCommit
@@ -32,6 +32,8 @@ class Writer:
         if self._connection is None or self._connection.is_closed():
             connection = await connect(self._hosts)
             try:
+                # While nobody was connected, the store may have been moved; while it is, this waits.
+                refuse_moved(dict(map(tuple, await connection.fetch(MARKS))))
                 self.known.compare(await connection.fetchval(BATCH, self.name))
                 await connection.execute(
                     "INSERT INTO writer (name, batch) VALUES ($1, 0) ON CONFLICT DO NOTHING", self.name
@@ -86,8 +88,9 @@ class Writer:
                         log.warning("whether a commit happened cannot be looked up: %r", error)
                         await asyncio.sleep(0.1)
         except TimeoutError:
-            self.drop()  # Nobody has answered on it.
             raise OutcomeUnknown("the database went away while it committed") from None
+        finally:
+            self.drop()  # The next batch looks first whether the store was moved.
         self.known.compare(batch)
         if batch is None:
             raise OutcomeUnknown("the writer's row was deleted while it committed")
