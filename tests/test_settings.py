@@ -115,6 +115,10 @@ def test_no_other_support_is_taken(contact: str) -> None:
         "ftp://pay.example.org",
         "https://u:hidden@pay.example.org",
         *("https://a/?b", "https://a?", "https://a#", "https://a:", "https://a:99999", "https://@a", "https:///"),
+        *("https://[zz]", "https://[1]", "https://[fe80::1%eth0]", "https://[::ffff:192.0.2.1]"),
+        # Browsers write an address of four numbers where some of these stand.
+        *("https://192.0.2.01", "https://3221225985", "https://0xC0000201", "https://127.1", "https://256.1.1.1"),
+        *("https://1.example.2", "https://.", "https://a..b", "https://-", "https://bücher.example", "https://a b"),
         "https://pay.example.org/below",  # Pages lead from the root of their host, and cookies count for all of it.
     ],
 )
@@ -132,6 +136,9 @@ def test_the_base_url_is_an_address_and_nothing_more(text: str) -> None:
         ("http://pay.example:080", "http://pay.example"),
         ("https://pay.example:80//", "https://pay.example:80"),
         ("http://[2001:DB8::443]", "http://[2001:db8::443]"),
+        ("http://[2001:db8:0:0:0:0:0:1]:80", "http://[2001:db8::1]"),
+        ("https://192.0.2.1", "https://192.0.2.1"),
+        ("https://pay_1.xn--bcher-kva.example.", "https://pay_1.xn--bcher-kva.example."),
         ("http://127.0.0.1:0", "http://127.0.0.1:0"),  # Any free port.
     ],
 )

@@ -3,7 +3,7 @@
 import grp
 import re
 from email.headerregistry import Address
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -21,9 +21,11 @@ _POSTGRES_HOST: Final = r"(\[[\w:.%]*\]|[^:/?#@,\s\[\]]*)(:\d*)?"
 _POSTGRES_LOCATION: Final = (
     rf"([^:/?#@\s]*(:[^:/?#@\s]*)?@)?{_POSTGRES_HOST}(,{_POSTGRES_HOST})*(/[^/?#@\s]*)?(\?[^#\s]*)?"
 )
+_NAME: Final = r"(?:\w(?:[\w-]*\w)?\.)*\w(?:[\w-]*\w)?\.?"
 _BASE_URL: Final = re.compile(
-    r"(?P<scheme>https?)://(?P<host>\[[\w:.%]+\]|[\w.-]+)(?::(?P<port>\d{1,5}))?/*", re.ASCII | re.IGNORECASE
+    rf"(?P<scheme>https?)://(?P<host>\[[\da-f:]+\]|{_NAME})(?::(?P<port>\d{{1,5}}))?/*", re.ASCII | re.IGNORECASE
 )
+_NUMBER: Final = re.compile(r"\d+|0x[\da-f]*", re.ASCII)
 # By scheme: how the line is guarded, and the port.
 _SMTP_SCHEMES: Final = {"smtp": ("none", 25), "smtp+starttls": ("starttls", 587), "smtps": ("tls", 465)}
 _SMTP_URL: Final = re.compile(
@@ -213,17 +215,31 @@ def _check_hosts(url: PostgresUrl) -> None:
 
 
 def base_url(text: str) -> str:
-    """As a browser writes an origin: in small letters, without the port that goes without saying."""
+    """As a browser writes an origin: in small letters, an address at its shortest, no port that goes without saying."""
     found = _BASE_URL.fullmatch(text)
-    if found is None or int(found["port"] or 0) > _PORT_MAX:
+    host = found and _host(found["host"].lower())
+    if not found or not host or int(found["port"] or 0) > _PORT_MAX:
         message = (
-            "must be an absolute http or https address without user, path and query, such as https://pay.example.org"
+            "must be an absolute http or https address without user, path and query, such as https://pay.example.org,"
+            " http://192.0.2.1:8420 or http://[2001:db8::1]; a name in other letters begins with xn--"
         )
         raise ValueError(message)
-    scheme, host = found["scheme"].lower(), found["host"].lower()
+    scheme = found["scheme"].lower()
     usual = {"http": 80, "https": 443}[scheme]
     number = int(found["port"] or usual)
     return f"{scheme}://{host}" if number == usual else f"{scheme}://{host}:{number}"
+
+
+def _host(text: str) -> str | None:
+    """What ends with a number is an address for browsers, and for nobody else unless it is written as one."""
+    try:
+        if text.startswith("["):
+            address = IPv6Address(text[1:-1])
+            return None if address.ipv4_mapped else f"[{address}]"
+        is_address = _NUMBER.fullmatch(text.removesuffix(".").rpartition(".")[2])
+        return str(IPv4Address(text)) if is_address else text
+    except ValueError:
+        return None
 
 
 def time_zone(text: str) -> ZoneInfo:
