@@ -54,6 +54,25 @@ def moved(place: Place, to: Place) -> int:
     return move_store(place, to, f"the new place {to}", Progress())
 
 
+def end_after_mark(place: Place, to: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the moment after the old one was marked."""
+    mark, mark_later = move._mark_sqlite, move._mark_postgres  # noqa: SLF001 - where it is ended
+
+    def mark_and_end_now(path: Path, marks: dict[str, bytes]) -> None:
+        mark(path, marks)
+        raise KeyboardInterrupt
+
+    async def mark_and_end(connection: asyncpg.Connection, marks: dict[str, bytes]) -> None:
+        await mark_later(connection, marks)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(move, "_mark_sqlite", mark_and_end_now)
+        patched.setattr(move, "_mark_postgres", mark_and_end)
+        with pytest.raises(KeyboardInterrupt):
+            moved(place, to)
+
+
 def everything(place: Place) -> dict[str, object]:
     with source_of(place) as source:
         found: dict[str, object] = {table.name: digest_of(source, table) for table in layout(source.schema)}
@@ -110,22 +129,7 @@ def test_a_move_that_is_ended_changes_nothing_or_ends_well_the_next_time(
     monkeypatch.undo()
     _open(place)
     assert _is_empty(to)
-    # In the moment after the old one was marked.
-    mark, mark_later = move._mark_sqlite, move._mark_postgres  # noqa: SLF001 - where it is ended
-
-    def mark_and_end_now(path: Path, value: bytes) -> None:
-        mark(path, value)
-        end()
-
-    async def mark_and_end(connection: asyncpg.Connection, value: bytes) -> None:
-        await mark_later(connection, value)
-        end()
-
-    monkeypatch.setattr(move, "_mark_sqlite", mark_and_end_now)
-    monkeypatch.setattr(move, "_mark_postgres", mark_and_end)
-    with pytest.raises(KeyboardInterrupt):
-        moved(place, to)
-    monkeypatch.undo()
+    end_after_mark(place, to, monkeypatch)
     assert _is_empty(to)
     with pytest.raises(UnusableDatabase, match="run `qirsh migrate-store` again"):
         _open(place)
@@ -272,6 +276,38 @@ def test_a_server_that_was_cut_off_finds_that_the_store_was_moved(
         assert source.select("SELECT count(*) FROM payment WHERE note = 'here'") == [(1,)]
 
 
+@BOTH_WAYS
+def test_a_store_that_was_begun_where_another_was_to_arrive_is_told_apart(
+    old: str, new: str, filled_copy: Placed, empty: Placed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, to = filled_copy(old), empty(new)
+    before = everything(place)
+    end_after_mark(place, to, monkeypatch)
+    _open(to)
+    with pytest.raises(UnusableDatabase, match="another store is there: put that out of the way"):
+        moved(place, to)
+    if isinstance(to, Path):
+        to.unlink()
+        moved(place, to)
+        assert everything(to) == before
+
+
+def test_a_path_is_a_place_on_one_machine_alone(
+    filled_copy: Placed, empty: Placed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine moves the store to the path of the same name, where the first was ended after its mark."""
+    place, to = filled_copy("postgresql"), empty("sqlite")
+    assert isinstance(to, Path)
+    elsewhere = tmp_path / "of the other machine" / to.name
+    elsewhere.parent.mkdir()
+    end_after_mark(place, to, monkeypatch)
+    with pytest.raises(UnusableDatabase, match="on another machine"):
+        move_store(place, elsewhere, f"the new place {to}", Progress())
+    assert _is_empty(elsewhere)
+    assert moved(place, to) > 100
+    assert [file.name for file in to.parent.iterdir() if file.suffix != ".lock"] == [to.name]
+
+
 def test_a_store_moves_from_one_postgresql_database_to_another(filled_copy: Placed, empty: Placed) -> None:
     place, to = filled_copy("postgresql"), empty("postgresql")
     before = everything(place)
@@ -333,7 +369,7 @@ def _open(place: Place) -> None:
 
 def _is_empty(place: Place) -> bool:
     if isinstance(place, Path):
-        return not [file for file in place.parent.glob("*") if file.suffix != ".lock"]
+        return not [file for file in place.parent.glob("*") if file.suffix not in {".lock", ".moving"}]
     try:
         with source_of(place):
             return False

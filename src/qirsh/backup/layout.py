@@ -7,7 +7,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from qirsh.domain.constant import ARRIVED, MOVED
+from qirsh.domain.constant import ARRIVED, MOVED, MOVED_BY
 from qirsh.store import migrate
 
 # Leases are those of processes that run; what was migrated, the manifest tells by its number.
@@ -50,5 +50,5 @@ def _table(connection: apsw.Connection, name: str) -> TableLayout:
         key=key,
         binary=frozenset(column for column, kind, _ in found if kind == "BLOB"),
         # That a store has moved is said of itself alone.
-        condition=f"name NOT IN ('{MOVED}', '{ARRIVED}')" if name == "constant" else "1 = 1",
+        condition=f"name NOT IN ('{MOVED}', '{MOVED_BY}', '{ARRIVED}')" if name == "constant" else "1 = 1",
     )

@@ -6,6 +6,7 @@ there two that could be served. Ended in between, the old one says so, and movin
 
 import asyncio
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -28,11 +29,12 @@ from qirsh.backup.database import (
 )
 from qirsh.backup.layout import layout
 from qirsh.backup.lines import TableDigest, UnusableBackup
-from qirsh.backup.new_file import new_sqlite_file
+from qirsh.backup.new_file import new_sqlite_file, sync
 from qirsh.backup.postgres import PostgresSource, postgres_target
 from qirsh.backup.progress import Progress
 from qirsh.backup.sqlite import sqlite_source, sqlite_target
-from qirsh.domain.constant import ARRIVED, MOVED
+from qirsh.backup.take import source_of
+from qirsh.domain.constant import ARRIVED, MOVED, MOVED_BY
 from qirsh.store import migrate
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.interface import MARKS, Expected, NotEmpty, UnusableDatabase
@@ -47,6 +49,7 @@ _KEEP_OUT: Final = "LOCK TABLE schema_migration, constant IN ACCESS EXCLUSIVE MO
 _SERVED: Final = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'qirsh'"
 )
+_IDENTITY: Final = "SELECT value FROM constant WHERE name = 'identifier_key'"
 _LEAVES_S_MAX: Final = 2  # Connections outlive a server that has just ended by a moment.
 _LOOK_S: Final = 0.05
 
@@ -56,7 +59,7 @@ class OldStore(msgspec.Struct, frozen=True):
 
     source: Source
     violations: Callable[[], list[Violation]]
-    mark: Callable[[bytes], None]
+    mark: Callable[[dict[str, bytes]], None]
     tell_arrived: Callable[[], None]
 
 
@@ -72,6 +75,11 @@ def move_store(
             raise UnusableDatabase(f"the store was moved to {place}: it cannot go elsewhere; serve that one")
         if ARRIVED in marks:
             raise UnusableDatabase(f"the store was moved to {shown}, and all of it arrived there: serve that one")
+        if isinstance(to, Path) and marks.get(MOVED_BY) not in {None, _read(_ticket_of(to))}:
+            raise UnusableDatabase(
+                f"the store was moved to {shown} on another machine, since {_ticket_of(to)} of that move is not here:"
+                " serve that one, or run this there again"
+            )
         require_sound(old.violations())
         total = rows_in(old.source)
         progress.begin("Moving", total)
@@ -83,9 +91,18 @@ def move_store(
         except NotEmpty as error:
             if MOVED not in marks:
                 raise
-            # It was empty when the mark was made: whatever is there has come from here, and may have gone on.
-            raise UnusableDatabase(f"the store was moved to {shown}, and something is there: serve that one") from error
+            # It was empty when the mark was made: what is there has come from here and may have gone on, or is another
+            # store, of a server that was started before its time.
+            message = f"the store was moved to {shown}, and something is there: serve that one"
+            if not _is_copy(old.source, to):
+                message = (
+                    f"the store was moved to {shown}, the move was ended before its end, and another store is there:"
+                    " put that out of the way (an empty database, or no file of this name), and run this again"
+                )
+            raise UnusableDatabase(message) from error
         old.tell_arrived()
+        if isinstance(to, Path):
+            _ticket_of(to).unlink(missing_ok=True)
     return total
 
 
@@ -97,7 +114,35 @@ def _into_sqlite(old: OldStore, path: Path, shown: str, progress: Progress) -> N
         require_sound(sqlite_verify.verify(fresh, progress.check))
         with sqlite_source(fresh) as copied:
             _compare(old.source, copied, digests)
-        old.mark(shown.encode())
+        old.mark({MOVED_BY: _ticket(_ticket_of(path)).encode(), MOVED: shown.encode()})
+
+
+def _is_copy(source: Source, place: Path | str) -> bool:
+    """Whether it gives out the same ids."""
+    with source_of(place) as there:
+        return there.select(_IDENTITY) == source.select(_IDENTITY)
+
+
+def _ticket_of(path: Path) -> Path:
+    """The file that says that a move to this path was from this machine."""
+    path = path.resolve()
+    return path.with_name(f"{path.name}.moving")
+
+
+def _read(ticket: Path) -> str:
+    return ticket.read_text() if ticket.exists() else ""
+
+
+def _ticket(file: Path) -> str:
+    """On the disk before the mark is."""
+    if not (ticket := _read(file)):
+        ticket = secrets.token_hex(16)
+        part = file.with_name(f"{file.name}.part")
+        part.write_text(ticket)
+        sync(part)
+        part.rename(file)
+        sync(file.parent)
+    return ticket
 
 
 def _into_postgres(old: OldStore, url: str, shown: str, progress: Progress) -> None:
@@ -106,7 +151,7 @@ def _into_postgres(old: OldStore, url: str, shown: str, progress: Progress) -> N
         target.awake()
         require_sound(postgres_verify.violations_in(postgres_verify.Snapshot(runner, connection), progress.check))
         _compare(old.source, target, digests)
-        old.mark(shown.encode())
+        old.mark({MOVED: shown.encode()})
 
 
 def _copy(source: Source, target: Target, progress: Progress) -> dict[str, TableDigest]:
@@ -139,7 +184,7 @@ def _old_store(database: Path | str, progress: Progress) -> Iterator[OldStore]:
                 yield OldStore(
                     source,
                     lambda: sqlite_verify.verify(path, progress.check),
-                    lambda value: _mark_sqlite(path, value),
+                    lambda marks: _mark_sqlite(path, marks),
                     lambda: _fix_sqlite(path, ARRIVED, b""),
                 )
         finally:
@@ -153,7 +198,7 @@ def _old_store(database: Path | str, progress: Progress) -> Iterator[OldStore]:
             yield OldStore(
                 PostgresSource(runner, connection, schema),
                 lambda: postgres_verify.violations_in(postgres_verify.Snapshot(runner, connection), progress.check),
-                lambda value: runner.run(_mark_postgres(connection, value)),
+                lambda marks: runner.run(_mark_postgres(connection, marks)),
                 lambda: runner.run(_fix_postgres(connection, ARRIVED, b"")),
             )
         finally:
@@ -183,8 +228,9 @@ def _refuse_older(schema: int) -> None:
         raise UnusableDatabase(f"the store has schema {schema}, this Qirsh {newest}: run `qirsh migrate` first")
 
 
-async def _mark_postgres(connection: asyncpg.Connection, value: bytes) -> None:
-    await _fix_postgres(connection, MOVED, value)
+async def _mark_postgres(connection: asyncpg.Connection, marks: dict[str, bytes]) -> None:
+    for name, value in marks.items():
+        await _fix_postgres(connection, name, value)
     await connection.execute("COMMIT")
 
 
@@ -192,8 +238,9 @@ async def _fix_postgres(connection: asyncpg.Connection, name: str, value: bytes)
     await connection.execute("INSERT INTO constant (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, value)
 
 
-def _mark_sqlite(path: Path, value: bytes) -> None:
-    _fix_sqlite(path, MOVED, value)
+def _mark_sqlite(path: Path, marks: dict[str, bytes]) -> None:
+    for name, value in marks.items():
+        _fix_sqlite(path, name, value)
 
 
 def _fix_sqlite(path: Path, name: str, value: bytes) -> None:

@@ -27,12 +27,12 @@ def new_sqlite_file(path: Path, *, aside: bool = False) -> Iterator[tuple[Path, 
         _remove(fresh)  # Of a restore that was ended.
         try:
             yield fresh, moved
-            _sync(fresh)
+            sync(fresh)
             if aside:
                 moved += _moved_aside(path)
             log_of(path).unlink(missing_ok=True)  # An empty one.
             fresh.rename(path)
-            _sync(path.parent)
+            sync(path.parent)
         finally:
             _remove(fresh)
     finally:
@@ -79,7 +79,8 @@ def _remove(path: Path) -> None:
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """A file or a folder, to its disk."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, NewType, Protocol, TypeVar
 import msgspec
 
 from qirsh.domain.batch import Batch
-from qirsh.domain.constant import ARRIVED, MOVED
+from qirsh.domain.constant import ARRIVED, MOVED, MOVED_BY
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.restore import Restore
 from qirsh.domain.table import Table
@@ -17,7 +17,9 @@ K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
 # SQL whose arguments are $1, $2, ... in order of appearance.
 Query = NewType("Query", str)
-MARKS: Final = Query(f"SELECT name, value FROM constant WHERE name IN ('{MOVED}', '{ARRIVED}')")  # noqa: S608 - our own names
+MARKS: Final = Query(
+    f"SELECT name, value FROM constant WHERE name IN ('{MOVED}', '{MOVED_BY}', '{ARRIVED}')"  # noqa: S608 - our own names
+)
 
 
 class StoreUnavailable(Exception):
