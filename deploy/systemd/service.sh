@@ -50,6 +50,8 @@ as_service() {
         # By its number: only ROOT's own files may know its name.
         QIRSH_OPERATORS_GROUP=$(operators_gid)
         export QIRSH_OPERATORS_GROUP
+        # As systemd sets it: who runs this may have one that is closed to the service's user.
+        export HOME="$DATA"
         demoted test -x . || cd /
         demoted "$OPT/$version/bin/python" -P -m qirsh "$@"
     ) || status=$?

@@ -1,0 +1,90 @@
+"""What `install.sh` does when a step fails or is killed, with versions that are a few lines of shell."""
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.deploy.installation import Installation
+
+OLD: Final = "1.0"
+NEW: Final = "2.0"
+
+# `tables` is the version that has made the tables: an older one neither starts on them nor backs them up.
+_PYTHON: Final = """#!/bin/sh
+shift 3
+case $1 in
+backup)
+    [ ! -e {root}/away ] && [ $(cat {root}/tables) = {version} ] || exit 1
+    echo {version} >"$2"
+    ;;
+restore) exit 1 ;;
+healthcheck) [ "$(cat {root}/serving)" = {version} ] ;;
+home) echo "$HOME" ;;
+esac
+"""
+_SYSTEMCTL: Final = """#!/bin/sh
+case $1 in
+is-active) [ -e {root}/serving ] ;;
+stop) rm -f {root}/serving ;;
+start)
+    if [ "$2" = qirsh.service ]; then
+        version=$(readlink {root}/opt/qirsh/current)
+        [ ! -e {root}/away ] && [ ! -e {root}/broken-$version ] || exit 1
+        [ "$(printf '%s\\n' "$version" "$(cat {root}/tables)" | sort | tail -n 1)" = "$version" ] || exit 1
+        echo "$version" | tee {root}/tables >{root}/serving
+    fi
+    ;;
+esac
+[ "$*" != "${{KILLS:-}}" ] || kill -9 "$PPID"
+"""
+
+
+class Machine(Installation):
+    """With both versions in place, of which the old one serves."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, 1)
+        (root / "systemctl").write_text(_SYSTEMCTL.format(root=root))
+        self.wheels = {version: self._version(version) for version in (OLD, NEW)}
+        (root / "tables").write_text(OLD)
+        self.must("install", *self.wheels[OLD])
+        self.set()
+        self.must("start")
+
+    def _version(self, version: str) -> tuple[str, str]:
+        files = self.root / f"qirsh-{version}-py3-none-any.whl", self.root / f"qirsh-{version}.requirements.txt"
+        for file in files:
+            file.write_text(file.name)
+        program = self.root / f"opt/qirsh/{version}/bin/python"
+        program.parent.mkdir(parents=True)
+        program.write_text(_PYTHON.format(root=self.root, version=version))
+        program.chmod(0o755)
+        sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  -" for file in files]
+        (program.parents[1] / "installed-from").write_text(" ".join(sums) + "\n")
+        return str(files[0]), str(files[1])
+
+    def serving(self) -> str:
+        """The version; nothing if none does."""
+        file = self.root / "serving"
+        return file.read_text().strip() if file.exists() else ""
+
+    def refused(self, *words: str, **variables: str) -> str:
+        """What it says on failing."""
+        done = self.run(*words, READY_TRIES="1", **variables)
+        assert done.returncode == 1, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with tempfile.TemporaryDirectory(prefix="q-") as folder:
+        Path(folder).chmod(0o755)
+        yield Machine(Path(folder) / "r")
+
+
+def test_a_command_has_the_home_of_the_service(machine: Machine) -> None:
+    assert machine.must("run", "home", HOME="/root") == f"{machine.root}/var/lib/qirsh\n"
