@@ -216,11 +216,15 @@ upgrade_command() {
     make_program "$1" "$2"
     # Stopped first: what is paid after a backup is not in it.
     stop_service "$old"
-    backup=$BACKUPS/before-$new-$(date -u +%Y%m%dT%H%M%SZ).jsonl.gz
+    now=$(date -u +%Y%m%dT%H%M%SZ)
+    backup=$BACKUPS/before-$new-$now.jsonl.gz
+    way_back="$0 back --restore $backup"
     say "backup of version $old: $backup"
     if ! as_service "$old" backup "$backup"; then
-        if was_serving; then start_version "$old" || true; fi
-        fail "there is no backup, so nothing was changed"
+        backup=$BACKUPS/with-$new-$now.jsonl.gz
+        way_back="$0 back --restore FILE (a backup of before)"
+        say "version $old cannot take the backup: version $new tries it, whose tables they may be already: $backup"
+        as_service "$new" backup "$backup" || without_backup "$old"
     fi
     previous=$(readlink "$OPT/previous" || true)
     ln -sfn "$old" "$OPT/previous"
@@ -231,7 +235,7 @@ upgrade_command() {
         return
     fi
     if start_version "$new"; then
-        say "version $new serves. The way back: $0 back; after changes of the tables: $0 back --restore $backup"
+        say "version $new serves. The way back: $0 back; after changes of the tables: $way_back"
         return
     fi
     say "back to version $old"
@@ -242,7 +246,15 @@ upgrade_command() {
         fail "version $new was not ready, version $old serves again; nothing is lost"
     fi
     control stop qirsh.service
-    fail "neither serves. If $new has changed the tables, the way back is: $0 back --restore $backup"
+    fail "neither serves. If $new has changed the tables, the way back is: $way_back"
+}
+
+# without_backup OLD
+without_backup() {
+    if was_serving && ! start_version "$1"; then
+        fail "there is no backup, so nothing was changed; version $1 does not serve now: journalctl -u qirsh tells why"
+    fi
+    fail "there is no backup, so nothing was changed"
 }
 
 back_command() {

@@ -72,9 +72,9 @@ class Machine(Installation):
         file = self.root / "serving"
         return file.read_text().strip() if file.exists() else ""
 
-    def refused(self, *words: str, **variables: str) -> str:
+    def refused(self, *words: str) -> str:
         """What it says on failing."""
-        done = self.run(*words, READY_TRIES="1", **variables)
+        done = self.run(*words, READY_TRIES="1")
         assert done.returncode == 1, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -88,3 +88,38 @@ def machine() -> Iterator[Machine]:
 
 def test_a_command_has_the_home_of_the_service(machine: Machine) -> None:
     assert machine.must("run", "home", HOME="/root") == f"{machine.root}/var/lib/qirsh\n"
+
+
+def test_where_the_tables_are_newer_already_the_new_version_takes_the_backup(machine: Machine) -> None:
+    (machine.root / "tables").write_text(NEW)  # By another machine, or `qirsh migrate`.
+    said = machine.must("upgrade", *machine.wheels[NEW])
+    assert f"version {OLD} cannot take the backup" in said
+    [file] = (machine.root / "var/backups/qirsh").iterdir()
+    assert file.name.startswith(f"with-{NEW}-")
+    assert (file.read_text(), machine.serving()) == (f"{NEW}\n", NEW)
+    assert str(file) not in said.splitlines()[-1], "no older version restores it"
+
+
+def test_without_any_backup_it_is_said_whether_the_old_version_serves(machine: Machine) -> None:
+    (machine.root / "tables").write_text("0.5")  # Of neither.
+    assert machine.refused("upgrade", *machine.wheels[NEW]).endswith("there is no backup, so nothing was changed\n")
+    assert (machine.current(), machine.serving()) == (OLD, OLD)
+    (machine.root / "away").touch()
+    said = machine.refused("upgrade", *machine.wheels[NEW])
+    assert said.endswith(
+        f"there is no backup, so nothing was changed; version {OLD} does not serve now: journalctl -u qirsh tells why\n"
+    )
+    assert machine.current() == OLD
+    (machine.root / "away").unlink()
+    machine.must("upgrade", *machine.wheels[NEW])
+    assert machine.serving() == NEW
+
+
+def test_where_neither_serves_only_a_backup_of_the_old_version_is_named(machine: Machine) -> None:
+    (machine.root / f"broken-{NEW}").touch()
+    (machine.root / f"broken-{OLD}").touch()
+    said = machine.refused("upgrade", *machine.wheels[NEW])
+    [file] = (machine.root / "var/backups/qirsh").iterdir()
+    assert said.endswith(f"back --restore {file}\n")
+    (machine.root / "tables").write_text(NEW)
+    assert machine.refused("upgrade", *machine.wheels[NEW]).endswith("back --restore FILE (a backup of before)\n")
