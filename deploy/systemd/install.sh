@@ -139,6 +139,18 @@ switch_to() {
     mv -T "$OPT/current.new" "$OPT/current"
 }
 
+# switch_back OLD NEW: if this is killed, `back` goes on from NEW.
+switch_back() {
+    ln -sfn "$2" "$NEWER"
+    switch_to "$1"
+}
+
+# switch_forth NEW: the tables are of no newer one.
+switch_forth() {
+    switch_to "$1"
+    rm -f "$NEWER"
+}
+
 # --- Units ---
 
 # drop_in CREDENTIAL FILE UNIT...: beside each unit while there is such a credential.
@@ -192,7 +204,10 @@ start_command() {
     control start qirsh-backup.timer
     if ! has_control; then return; fi
     rm -f "$STOPPED"
-    start_version "$(current)" || fail "it does not serve: journalctl -u qirsh tells why"
+    if ! start_version "$(current)"; then
+        if [ -L "$NEWER" ]; then say "a way back from version $(readlink "$NEWER") was ended before its end; it goes on: $0 back"; fi
+        fail "it does not serve: journalctl -u qirsh tells why"
+    fi
     wait_for "$(current)" --ready || say "it serves, and takes no payments until that is mended"
 }
 
@@ -228,7 +243,7 @@ upgrade_command() {
     fi
     previous=$(readlink "$OPT/previous" || true)
     ln -sfn "$old" "$OPT/previous"
-    switch_to "$new"
+    switch_forth "$new"
     install_units
     if ! was_serving; then
         say "version $new is installed; the service was not running and is not started: $0 start"
@@ -240,7 +255,7 @@ upgrade_command() {
     fi
     say "back to version $old"
     control stop qirsh.service
-    switch_to "$old"
+    switch_back "$old" "$new"
     if start_or_leave "$old"; then
         if [ -n "$previous" ]; then ln -sfn "$previous" "$OPT/previous"; else rm "$OPT/previous"; fi
         fail "version $new was not ready, version $old serves again; nothing is lost"
@@ -258,7 +273,7 @@ without_backup() {
 }
 
 back_command() {
-    new=$(current)
+    new=$(readlink "$NEWER" || current)
     [ -L "$OPT/previous" ] || fail "there is no version before $new"
     old=$(readlink "$OPT/previous")
     case ${1:-} in
@@ -272,8 +287,8 @@ back_command() {
         ;;
     *) fail "back takes nothing, or --restore FILE: not $1" ;;
     esac
-    stop_service "$new"
-    if [ "$new" != "$old" ]; then switch_to "$old"; fi
+    stop_service "$(current)"
+    if [ "$new" != "$old" ]; then switch_back "$old" "$new"; fi
     if [ -n "${1:-}" ]; then restore_and_start "$old" "$file" "$new"; else start_previous "$old" "$new"; fi
 }
 
@@ -281,13 +296,14 @@ back_command() {
 restore_and_start() {
     say "the backup takes the place of the database: what was done after it is not in there"
     if ! as_service "$1" restore --aside "$2"; then
-        if [ "$1" != "$3" ]; then switch_to "$3"; fi
+        if [ "$1" != "$3" ]; then switch_forth "$3"; fi
         if was_serving; then start_version "$3" || true; fi
         if [ -e "$CREDENTIALS/QIRSH_DATABASE_URL" ]; then
             say "on PostgreSQL a restore needs an empty database: name it in $CREDENTIALS/QIRSH_DATABASE_URL, and run this again"
         fi
         fail "the backup was not restored, and all is as before"
     fi
+    rm -f "$NEWER"
     : >"$STOPPED" # It answers: payments wait for the operators.
     start_version "$1" || fail "version $1 does not serve: journalctl -u qirsh tells why"
     say "version $1 serves, and money stands still until two operators have compared the books and lift the stop"
@@ -302,7 +318,7 @@ start_previous() {
     control stop qirsh.service
     say "version $1 does not serve, most likely since $2 has changed the tables; the way back is then a backup of before:"
     ls "$BACKUPS"/before-"$2"-* 2>/dev/null || say "(there is none of before $2)"
-    switch_to "$2"
+    switch_forth "$2"
     start_version "$2" || fail "version $2 does not serve either: journalctl -u qirsh tells why"
     fail "version $2 serves as before; with the loss of what was done since: $0 back --restore FILE"
 }

@@ -77,6 +77,8 @@ wait_for() {
 # This file is there from when the service is stopped here until it serves again, also if install.sh was killed. It says
 # how well it served: while money stands still or the database is away nobody is ready, and what comes next need not be.
 STOPPED=$OPT/stopped
+# Leads to the version that is left on the way back, until another serves: the tables may be its own.
+NEWER=$OPT/newer
 
 # stop_service VERSION
 stop_service() {
@@ -98,12 +100,12 @@ start_version() {
     control start qirsh.service || return 1
     if was_serving; then level=$(cat "$STOPPED"); else level=; fi
     wait_for "$1" "$level" || return 1
-    rm -f "$STOPPED"
+    rm -f "$STOPPED" "$NEWER"
 }
 
 # start_or_leave VERSION: the same, or it answers at least. What takes no payments is no better when it is stopped.
 start_or_leave() {
     start_version "$1" && return
     as_service "$1" healthcheck >/dev/null 2>&1 || return 1
-    rm -f "$STOPPED"
+    rm -f "$STOPPED" "$NEWER"
 }

@@ -1,6 +1,7 @@
 """What `install.sh` does when a step fails or is killed, with versions that are a few lines of shell."""
 
 import hashlib
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.deploy.installation import Installation
+from tests.deploy.installation import INSTALL, Installation
 
 OLD: Final = "1.0"
 NEW: Final = "2.0"
@@ -18,6 +19,7 @@ _PYTHON: Final = """#!/bin/sh
 shift 3
 case $1 in
 backup)
+    [ "$2" != check ] || exit 0
     [ ! -e {root}/away ] && [ $(cat {root}/tables) = {version} ] || exit 1
     echo {version} >"$2"
     ;;
@@ -33,13 +35,13 @@ stop) rm -f {root}/serving ;;
 start)
     if [ "$2" = qirsh.service ]; then
         version=$(readlink {root}/opt/qirsh/current)
+        if [ "$version" = "${{KILLED_AT:-}}" ]; then kill -9 "$PPID" && exit; fi
         [ ! -e {root}/away ] && [ ! -e {root}/broken-$version ] || exit 1
         [ "$(printf '%s\\n' "$version" "$(cat {root}/tables)" | sort | tail -n 1)" = "$version" ] || exit 1
         echo "$version" | tee {root}/tables >{root}/serving
     fi
     ;;
 esac
-[ "$*" != "${{KILLS:-}}" ] || kill -9 "$PPID"
 """
 
 
@@ -123,3 +125,50 @@ def test_where_neither_serves_only_a_backup_of_the_old_version_is_named(machine:
     assert said.endswith(f"back --restore {file}\n")
     (machine.root / "tables").write_text(NEW)
     assert machine.refused("upgrade", *machine.wheels[NEW]).endswith("back --restore FILE (a backup of before)\n")
+
+
+def _goes_on_back(machine: Machine) -> None:
+    """From a way back that was killed when the older version was the current one."""
+    assert (machine.current(), machine.serving()) == (OLD, "")
+    assert f"a way back from version {NEW} was ended before its end; it goes on: {INSTALL} back\n" in machine.refused(
+        "start"
+    )
+
+
+def test_a_way_back_that_was_killed_goes_on_to_the_newer_version_whose_tables_they_are(machine: Machine) -> None:
+    machine.must("upgrade", *machine.wheels[NEW])
+    assert machine.run("back", KILLED_AT=OLD).returncode == -signal.SIGKILL
+    _goes_on_back(machine)
+    assert f"version {NEW} serves as before" in machine.refused("back")
+    assert (machine.current(), machine.serving()) == (NEW, NEW)
+
+    # Also when it was killed in this, or when that version does not serve at first.
+    assert machine.run("back", KILLED_AT=NEW).returncode == -signal.SIGKILL
+    machine.must("start")
+    assert machine.serving() == NEW
+    assert not (machine.root / "opt/qirsh/newer").is_symlink()
+
+
+def test_an_upgrade_that_was_killed_on_its_way_back_goes_back_or_on(machine: Machine) -> None:
+    (machine.root / f"broken-{NEW}").touch()
+    assert machine.run("upgrade", *machine.wheels[NEW], KILLED_AT=OLD).returncode == -signal.SIGKILL
+    (machine.root / "tables").write_text(NEW)
+    _goes_on_back(machine)
+    assert f"version {NEW} does not serve either" in machine.refused("back")
+    assert machine.current() == NEW
+    (machine.root / f"broken-{NEW}").unlink()
+    machine.must("start")
+    assert machine.serving() == NEW
+
+
+def test_a_way_back_that_was_killed_is_forgotten_once_a_version_serves(machine: Machine) -> None:
+    machine.must("upgrade", *machine.wheels[NEW])
+    (machine.root / "tables").write_text(OLD)
+    assert machine.run("back", KILLED_AT=OLD).returncode == -signal.SIGKILL
+    assert f"version {OLD} serves, with everything" in machine.must("back")
+    assert f"version {OLD} is the current one already" in machine.refused("back")
+
+    machine.must("upgrade", *machine.wheels[NEW])
+    assert machine.run("back", KILLED_AT=OLD).returncode == -signal.SIGKILL
+    machine.must("upgrade", *machine.wheels[NEW])
+    assert not (machine.root / "opt/qirsh/newer").is_symlink()
