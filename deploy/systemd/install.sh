@@ -298,9 +298,10 @@ restore_and_start() {
     if ! as_service "$1" restore --aside "$2"; then
         if [ "$1" != "$3" ]; then switch_forth "$3"; fi
         if was_serving; then start_version "$3" || true; fi
-        if [ -e "$CREDENTIALS/QIRSH_DATABASE_URL" ]; then
-            say "on PostgreSQL a restore needs an empty database: name it in $CREDENTIALS/QIRSH_DATABASE_URL, and run this again"
-        fi
+        place=$(setting QIRSH_DATABASE_URL_FILE)
+        case $(setting QIRSH_DATABASE_URL) in postgres*) place="QIRSH_DATABASE_URL of $ETC/qirsh.env" ;; esac
+        if [ -e "$CREDENTIALS/QIRSH_DATABASE_URL" ]; then place=$CREDENTIALS/QIRSH_DATABASE_URL; fi
+        if [ -n "$place" ]; then say "on PostgreSQL a restore needs an empty database: name it in $place, and run this again"; fi
         fail "the backup was not restored, and all is as before"
     fi
     rm -f "$NEWER"

@@ -172,3 +172,38 @@ def test_a_way_back_that_was_killed_is_forgotten_once_a_version_serves(machine: 
     assert machine.run("back", KILLED_AT=OLD).returncode == -signal.SIGKILL
     machine.must("upgrade", *machine.wheels[NEW])
     assert not (machine.root / "opt/qirsh/newer").is_symlink()
+
+
+_PLACE: Final = "on PostgreSQL a restore needs an empty database: name it in "
+
+
+@pytest.mark.parametrize(
+    ("setting", "place"),
+    [
+        ({"QIRSH_DATABASE_URL": "postgresql://q@localhost/q"}, "QIRSH_DATABASE_URL of {etc}/qirsh.env"),
+        ({"QIRSH_DATABASE_URL": "'postgres://q@localhost/q'"}, "QIRSH_DATABASE_URL of {etc}/qirsh.env"),
+        ({"QIRSH_DATABASE_URL_FILE": "/srv/url"}, "/srv/url"),
+        ({"QIRSH_DATABASE_URL": "sqlite:////srv/qirsh.db"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_restore_that_needs_an_empty_database_says_so_wherever_the_address_is(
+    machine: Machine, setting: dict[str, str], place: str
+) -> None:
+    machine.must("upgrade", *machine.wheels[NEW])
+    machine.set(**setting)
+    [file] = (machine.root / "var/backups/qirsh").iterdir()
+    said = machine.refused("back", "--restore", str(file))
+    assert said.endswith("the backup was not restored, and all is as before\n")
+    assert (_PLACE in said) == bool(place)
+    assert _PLACE + place.format(etc=machine.root / "etc/qirsh") in said or not place
+    assert (machine.current(), machine.serving()) == (NEW, NEW)
+    assert not (machine.root / "opt/qirsh/newer").is_symlink()
+
+
+def test_with_a_credential_a_restore_names_that(machine: Machine) -> None:
+    machine.must("upgrade", *machine.wheels[NEW])
+    credential = machine.root / "etc/qirsh/credentials/QIRSH_DATABASE_URL"
+    credential.write_text("postgresql://q@localhost/q")
+    [file] = (machine.root / "var/backups/qirsh").iterdir()
+    assert f"{_PLACE}{credential}, and run this again" in machine.refused("back", "--restore", str(file))
