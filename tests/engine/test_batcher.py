@@ -255,6 +255,22 @@ def test_closing_finishes_what_was_taken_and_refuses_the_rest(tmp_path: Path) ->
     run(tmp_path, scene)
 
 
+def test_closing_while_the_database_is_away_tries_nothing_after_what_is_under_way(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> None:
+        busy = await desk.close_door()
+        waiting = await desk.queue(house("a"), house("b"))
+        closing = asyncio.create_task(desk.engine.close())
+        await asyncio.sleep(0)
+        desk.store.before.append(StoreUnavailable("away"))
+        desk.store.door.set()
+        await closing
+        outcomes = await settled(busy, *waiting)
+        assert [type(outcome) for outcome in outcomes] == [StoreUnavailable, Overloaded, Overloaded]
+        assert desk.houses() == set()
+
+    run(tmp_path, scene)
+
+
 def test_an_engine_that_is_idle_or_never_ran_closes_at_once_and_takes_nothing(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
         idle = desk.engine

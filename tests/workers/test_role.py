@@ -1,13 +1,13 @@
 """A role that fails each time is told: by the log, and by readiness if the service cannot do without it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
-from qirsh.domain.limits import LEASE_MS
+from qirsh.domain.limits import LEASE_MS, LEASE_RENEWAL_MS
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
 from qirsh.metrics.catalogue import ROLES
@@ -20,6 +20,7 @@ from tests.postgres import PostgresServer
 from tests.store.filled import fill, open_store
 
 _LOOKS_MAX: Final = 400
+_LEFT_S_MAX: Final = 30.0  # Whoever takes longer hangs.
 
 
 def played(
@@ -167,3 +168,48 @@ def test_a_role_is_given_up_when_what_was_under_way_has_ended(engine: PostgresSe
 
         # Where no other process can be, there is no lease.
         assert world.run(scene()) == [store.name, store.name, ""]
+
+
+def stays(seconds: float) -> Callable[[], Coroutine[Any, Any, None]]:
+    async def leave() -> None:
+        await asyncio.sleep(seconds)
+
+    return leave
+
+
+@pytest.mark.parametrize("leave", [None, stays(0), stays(LEASE_RENEWAL_MS / 1000 * 1.5)], ids=["none", "short", "long"])
+def test_a_role_that_ends_while_the_database_is_away_waits_for_no_lease(
+    postgres: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    leave: Callable[[], Coroutine[Any, Any, None]] | None,
+) -> None:
+    with in_process(postgres, shops=0, people=0) as world:
+        engine = world.context.engine
+        asked: list[Any] = []
+
+        async def never(command: object) -> None:
+            asked.append(command)
+            await asyncio.Event().wait()
+
+        async def scene() -> bool:
+            has_begun = asyncio.Event()
+
+            async def look() -> float:
+                has_begun.set()
+                return 0.01
+
+            role = Role("sweeper", world.context.store, engine)
+            playing = asyncio.create_task(role.play(look, idle_s=0.01, leave=leave))
+            await has_begun.wait()
+            monkeypatch.setattr(engine, "submit", never)
+            playing.cancel()
+            done, _ = await asyncio.wait({playing}, timeout=_LEFT_S_MAX)
+            return bool(done)
+
+        has_ended = world.run(scene())
+        monkeypatch.undo()
+        assert has_ended
+        # Nothing asks for it any more after it was given up.
+        assert [command.for_ms for command in asked if command.for_ms == 0] == [asked[-1].for_ms]
+        assert "the sweeper's lease runs out by itself: TimeoutError()" in caplog.text

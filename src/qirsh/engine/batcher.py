@@ -265,6 +265,8 @@ class _Lane:
             self._taken = taken
             if taken:
                 await self._carry_out(taken)
+                if not self._is_open and self._last_failure is not None:
+                    break  # The database is away: what follows would fare no better, and hold up the end.
             self._taken = ()
             self._began = None
 

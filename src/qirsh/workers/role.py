@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _FAILURES_IN_A_ROW: Final = 3  # One may have met a row that was just being mended.
+_LAST_S_MAX: Final = 2.0  # A database that is away must not hold up the end of a process.
 
 
 class Role:
@@ -85,10 +86,16 @@ class Role:
         self._waits_for = why
 
     async def _leave(self, leave: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self._may_be_held:
-            await self.during(asyncio.create_task(leave()))
-        else:
+        if not self._may_be_held:
             await leave()
+            return
+        leaving = asyncio.create_task(leave())
+        renewing = asyncio.create_task(self.during(leaving))
+        try:
+            await asyncio.wait({leaving})  # And not for a renewal, which is worth nothing then.
+        finally:
+            renewing.cancel()
+        leaving.result()
 
     async def _rest(self, seconds: float) -> None:
         """The lease goes on meanwhile: a long rest must not hand the role to one who begins from the start."""
@@ -104,8 +111,7 @@ class Role:
 
     async def during(self, work: asyncio.Future[T]) -> T:
         """The outcome of work that may take longer than a lease, which goes on meanwhile; it is not cancelled."""
-        while not work.done():
-            await asyncio.wait({work}, timeout=LEASE_RENEWAL_MS / 1000)
+        while not (await asyncio.wait({work}, timeout=LEASE_RENEWAL_MS / 1000))[0]:
             try:
                 await self.is_held()
             except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
@@ -132,11 +138,12 @@ class Role:
         return self._is_held
 
     async def give_up(self) -> None:
-        """Another process need not wait for the lease to run out."""
+        """Another process need not wait for the lease to run out. What was asked for before is carried out before."""
         if self._may_be_held:
             self._is_held = self._may_be_held = False
             self._engine.meters.cells[self._place] = 0
             try:
-                await self._engine.submit(HoldLease(self._name, self._holder, 0))
-            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
+                # Before Python 3.11.3 a task that is being cancelled cannot use asyncio.timeout.
+                await asyncio.wait_for(self._engine.submit(HoldLease(self._name, self._holder, 0)), _LAST_S_MAX)
+            except (Overloaded, StoreUnavailable, OutcomeUnknown, TimeoutError) as error:
                 log.warning("the %s's lease runs out by itself: %r", self._name, error)

@@ -104,7 +104,8 @@ class WebhookSender:
         if tries:
             await asyncio.wait(tries, timeout=_LEAVE_S)
         while waiting := len(self._recorder):
-            await self._recorder.flush()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._recorder.flush(), _LEAVE_S)
             if len(self._recorder) >= waiting:
                 break  # The database is away. What arrived without a row arrives again.
         self._forget()

@@ -15,6 +15,7 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 log = logging.getLogger(__name__)
 
 _EVERY_S: Final = 2.0
+_LAST_S_MAX: Final = 2.0  # A database that is away must not hold up the end of a process.
 
 N = TypeVar("N")
 
@@ -42,7 +43,10 @@ class WriteBehind(Generic[N]):
                 await asyncio.sleep(_EVERY_S)
                 await self.flush()
         finally:
-            await self.flush()
+            try:
+                await asyncio.wait_for(self.flush(), _LAST_S_MAX)
+            except TimeoutError as error:
+                log.info("%s are not written down: %r", self._what, error)
 
     async def flush(self) -> None:
         """One command, if there is anything to tell."""
