@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import tempfile
-import zlib
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -65,24 +64,17 @@ def engine(request: pytest.FixtureRequest) -> PostgresServer | None:
     return shared_server() if request.param == "postgresql" else None
 
 
-# Where every test counts on both engines: money that moves at once, in several processes, or after a restore.
-_ON_BOTH: Final = ("race", "process", "restore", "pay", "refund", "idempot")
-_ONE_IN: Final = 3
-
-
+@pytest.hookimpl(tryfirst=True)  # Before those that are slow are left out.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the other tests of pages and workers each runs on SQLite, and one in three on PostgreSQL too.
+    """Tests of pages, calls and workers run on SQLite, and on PostgreSQL only where they are marked `both_engines`.
 
-    The rest of them are for `make test-all`: the stores themselves are held to the same by the tests of `store`.
+    The tests of `store` hold the stores themselves to the same. The long run has every test on both engines.
     """
     for item in items:
         place, _, name = item.nodeid.partition("::")
-        if (
-            "postgresql" in name
-            and place.startswith(("tests/web/", "tests/workers/"))
-            and not any(word in place for word in _ON_BOTH)
-            and zlib.crc32(item.nodeid.encode()) % _ONE_IN
-        ):
+        is_on_postgres = "postgresql" in name.partition("[")[2]
+        is_above_the_store = place.startswith(("tests/web/", "tests/workers/", "tests/fuzz/"))
+        if is_on_postgres and is_above_the_store and item.get_closest_marker("both_engines") is None:
             item.add_marker(pytest.mark.slow)
 
 
