@@ -113,6 +113,16 @@ def any_engine(request: pytest.FixtureRequest, filled: Path) -> Iterator[Engine]
         yield made
 
 
+# That nothing but its guard refuses a row is a test of the tests, and of good rows verify says the same on each engine:
+# for each change on SQLite, and on the others in the long run.
+ON_SQLITE_FIRST: Final = pytest.mark.parametrize(
+    "any_engine",
+    ["sqlite", *(pytest.param(name, marks=pytest.mark.slow) for name in installations())],
+    indirect=True,
+    scope="session",
+)
+
+
 @pytest.fixture
 def any_hand(any_engine: Engine, tmp_path: Path) -> Iterator[Hand]:
     """A stranger with a shell, on each engine in turn."""
@@ -130,8 +140,6 @@ def postgres_engine() -> Iterator[PostgresEngine]:
 # Rule by rule on one PostgreSQL is enough for each change; other versions have their turn in the long run. Until then
 # these hold them to what the rules decide, with batches of everything.
 _ON_EVERY_VERSION: Final = frozenset({"test_random_batches.py"})
-# That nothing but its guard refuses a row is a test of the tests; and of good rows verify says the same on each engine.
-_ON_SQLITE: Final = ("test_only_its_guard_stands_in_the_way_of[", "test_nothing_is_wrong_with[")
 _HERE: Final = Path(__file__).parent
 
 
@@ -148,6 +156,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before those that are slow are left out."""
     for item in items:
         is_of_debian = "debian-" in item.name.partition("[")[2] and _HERE in item.path.parents
-        is_for_sqlite = item.name.startswith(_ON_SQLITE) and "[sqlite-" not in item.name
-        if (is_of_debian and item.path.name not in _ON_EVERY_VERSION) or is_for_sqlite:
+        if is_of_debian and item.path.name not in _ON_EVERY_VERSION:
             item.add_marker(pytest.mark.slow)

@@ -5,7 +5,7 @@ import functools
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -260,6 +260,9 @@ class Hand(Protocol):
     def rows(self) -> dict[str, list[Any]]:
         """Everything, table by table."""
 
+    def tentative(self) -> AbstractContextManager[None]:
+        """What is typed meanwhile is taken back in the end: many statements, each on the same state, and one copy."""
+
     def disarm(self) -> None:
         """Take all triggers and indexes away, and look past the CHECKs and references."""
 
@@ -271,6 +274,7 @@ class SqliteHand:
         self.path = path
         self._disarmed = disarmed  # Where the same lies without its guards: to take them away takes long.
         self._names = FILLED.names()
+        self._is_tentative = False
         self._open()
 
     def _open(self) -> None:
@@ -278,21 +282,38 @@ class SqliteHand:
         self._connection.execute("PRAGMA synchronous = OFF")  # A copy that nobody will miss.
 
     def type(self, sql: str) -> list[Any]:
-        self._connection.execute("BEGIN")
+        assert self._connection.in_transaction == self._is_tentative, "a trigger refused, and took all of it back"
+        begin, end, back = _INSIDE_SQLITE if self._is_tentative else ("BEGIN", "COMMIT", "ROLLBACK")
+        self._connection.execute(begin)
         try:
             rows = self._connection.execute(sql, self._names).fetchall()
-            self._connection.execute("COMMIT")
+            # What a commit would refuse. The end of a savepoint does not look.
+            if self._connection.in_transaction and self._connection.status(apsw.SQLITE_DBSTATUS_DEFERRED_FKS)[0]:
+                raise apsw.ConstraintError("FOREIGN KEY constraint failed")
+            self._connection.execute(end)
         except apsw.Error as error:
-            if self._connection.in_transaction:  # A trigger that refuses rolls back by itself.
-                self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # A trigger that refuses rolls all back by itself.
+                self._connection.execute(back)
             if isinstance(error, apsw.ConstraintError):
                 raise Denied(str(error)) from error
             raise
         return rows
 
+    @contextmanager
+    def tentative(self) -> Iterator[None]:
+        self._connection.execute("BEGIN")
+        self._is_tentative = True
+        try:
+            yield
+        finally:
+            self._is_tentative = False
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
     def rows(self) -> dict[str, list[Any]]:
-        names = self.type("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-        return {name: self.type(f"SELECT * FROM {name} ORDER BY 1, 2") for (name,) in names}  # noqa: S608 - our own names
+        ask = self._connection.execute
+        names = ask("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
+        return {name: ask(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for (name,) in names}  # noqa: S608 - our own names
 
     def disarm(self) -> None:
         if self._disarmed and not self._connection.total_changes():
@@ -319,6 +340,7 @@ class PostgresHand:
         self._is_kept = is_kept
         self._url = url
         self._disarmed = disarmed  # Where the same lies without its guards: to take them away takes long.
+        self._names = FILLED.names()
         self._connections: dict[str, asyncpg.Connection] = {}
         self._enter(url)
 
@@ -334,9 +356,18 @@ class PostgresHand:
         self._execute("ROLLBACK")
         self._enter(self._url)
 
+    @contextmanager
+    def tentative(self) -> Iterator[None]:
+        assert not self._is_kept
+        self._execute("SAVEPOINT tentative")
+        try:
+            yield
+        finally:
+            self._execute("ROLLBACK TO tentative; RELEASE tentative")
+
     def type(self, sql: str) -> list[Any]:
         begin, end, back = ("BEGIN", "COMMIT", "ROLLBACK") if self._is_kept else _INSIDE
-        sql = re.sub(r"(?<![:\w]):([a-z]\w*)", lambda found: str(FILLED.names()[found.group(1)]), sql)
+        sql = re.sub(r"(?<![:\w]):([a-z]\w*)", lambda found: str(self._names[found.group(1)]), sql)
         self._execute(begin)
         try:
             rows = self._fetched(sql)
@@ -395,6 +426,7 @@ _INSIDE: Final = (
     "SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED; RELEASE typed",
     "ROLLBACK TO typed; RELEASE typed",
 )
+_INSIDE_SQLITE: Final = ("SAVEPOINT typed", "RELEASE typed", "ROLLBACK TO typed; RELEASE typed")
 
 
 def open_store(path: Path, *, now: int = FILLED.now) -> SqliteStore:

@@ -15,8 +15,9 @@ import pytest
 from tests.postgres import installations
 from tests.store.agreed_guards import AGREED, BAD_AGREED, HOUSE_OPENED, gets, has
 from tests.store.bank_guards import BAD_BANK, BANK_TO_NOWHERE, GOOD_BANK, REPLACED_BANK
-from tests.store.conftest import Engine
+from tests.store.conftest import ON_SQLITE_FIRST, Engine
 from tests.store.filled import FILLED, Denied, Hand, SqliteHand
+from tests.store.guarded import accepts_each_without_guards, refuses_each
 from tests.store.help_guards import BAD_HELP, GOOD_HELP, HELP_TO_NOWHERE, REPLACED_HELP
 from tests.store.ledger_guards import BAD_LOOKS, LOOKS_TO_NOWHERE, REPLACED_LOOKS
 from tests.store.money_sql import BALANCES, TRANSFER, agreed, deposit, transfer
@@ -720,31 +721,13 @@ OVERRIDDEN: Final[dict[str, tuple[str, str]]] = {
 }
 
 
-def refused(hand: Hand, sql: str, why: str) -> None:
-    with pytest.raises(Denied, match=why):  # All of it is taken back then, as a test below shows.
-        hand.type(sql)
+def test_the_database_refuses(subtests: pytest.Subtests, any_hand: Hand) -> None:
+    refuses_each(subtests, any_hand, BAD | TWICE | REVERSED_TWICE)
 
 
-def accepted_without_guards(hand: Hand, sql: str) -> None:
-    hand.disarm()
-    before = hand.rows()
-    hand.type(sql)
-    assert hand.rows() != before
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_the_database_refuses(any_hand: Hand, name: str) -> None:
-    refused(any_hand, *BAD[name])
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_only_its_guard_stands_in_the_way_of(any_hand: Hand, name: str) -> None:
-    accepted_without_guards(any_hand, BAD[name][0])
-
-
-@pytest.mark.parametrize("name", [*TWICE, *REVERSED_TWICE])
-def test_the_database_refuses_a_second_row_for(any_hand: Hand, name: str) -> None:
-    refused(any_hand, *(TWICE | REVERSED_TWICE)[name])
+@ON_SQLITE_FIRST
+def test_only_its_guard_stands_in_the_way(subtests: pytest.Subtests, any_hand: Hand) -> None:
+    accepts_each_without_guards(subtests, any_hand, BAD)
 
 
 def test_the_database_lets_one_admin_appoint_while_there_is_no_other(any_hand: Hand) -> None:
@@ -755,41 +738,29 @@ def test_the_database_lets_one_admin_appoint_while_there_is_no_other(any_hand: H
     assert [len(after[name]) - len(before[name]) for name in ("proposal", "operator")] == [1, 1]
 
 
-@pytest.mark.parametrize("name", AGREED)
-def test_the_database_accepts_what_two_operators_agreed_to(any_hand: Hand, name: str) -> None:
+def test_the_database_accepts_what_two_operators_agreed_to(subtests: pytest.Subtests, any_hand: Hand) -> None:
     before = any_hand.rows()
-    any_hand.type(AGREED[name])
-    after = any_hand.rows()
-    assert {table for table in after if after[table] != before[table]} - {"proposal"}
+    for name, sql in AGREED.items():
+        with subtests.test(name), any_hand.tentative():
+            any_hand.type(sql)
+            after = any_hand.rows()
+            assert {table for table in after if after[table] != before[table]} - {"proposal"}
 
 
-@pytest.mark.parametrize("name", REPLACED)
-def test_sqlite_refuses(hand: SqliteHand, name: str) -> None:
-    refused(hand, *REPLACED[name])
-
-
-@pytest.mark.parametrize("name", REPLACED)
-def test_only_its_guard_stands_in_sqlite_s_way_of(hand: SqliteHand, name: str) -> None:
-    accepted_without_guards(hand, REPLACED[name][0])
+def test_sqlite_refuses_to_replace_a_row(subtests: pytest.Subtests, hand: SqliteHand) -> None:
+    refuses_each(subtests, hand, REPLACED)
+    accepts_each_without_guards(subtests, hand, REPLACED)
 
 
 # SQLite has no such statements.
-ON_POSTGRESQL: Final = pytest.mark.parametrize("any_engine", installations(), indirect=True, scope="session")
-
-
-@pytest.mark.parametrize("table", TRUNCATED)
-@ON_POSTGRESQL
-def test_postgresql_refuses_to_empty_a_table(any_hand: Hand, table: str) -> None:
-    refused(any_hand, f"TRUNCATE {table} CASCADE", "never vanish")
-    accepted_without_guards(any_hand, f"TRUNCATE {table} CASCADE")
-
-
-@pytest.mark.parametrize("name", OVERRIDDEN)
-@ON_POSTGRESQL
-def test_postgresql_refuses(any_hand: Hand, name: str) -> None:
-    sql, why = OVERRIDDEN[name]
-    refused(any_hand, sql.replace(" VALUES", " OVERRIDING SYSTEM VALUE VALUES", 1), why)
-    accepted_without_guards(any_hand, sql.replace(" VALUES", " OVERRIDING SYSTEM VALUE VALUES", 1))
+@pytest.mark.parametrize("any_engine", installations(), indirect=True, scope="session")
+def test_postgresql_refuses_to_empty_a_table_or_to_be_given_an_id(subtests: pytest.Subtests, any_hand: Hand) -> None:
+    bad = {f"no rows in {table}": (f"TRUNCATE {table} CASCADE", "never vanish") for table in TRUNCATED} | {
+        name: (sql.replace(" VALUES", " OVERRIDING SYSTEM VALUE VALUES", 1), why)
+        for name, (sql, why) in OVERRIDDEN.items()
+    }
+    refuses_each(subtests, any_hand, bad)
+    accepts_each_without_guards(subtests, any_hand, bad)
 
 
 GOOD: Final[dict[str, str]] = {
@@ -827,18 +798,20 @@ GOOD: Final[dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_the_database_accepts(any_hand: Hand, name: str) -> None:
+def test_the_database_accepts(subtests: pytest.Subtests, any_hand: Hand) -> None:
     before = any_hand.rows()
-    any_hand.type(GOOD[name])
-    assert any_hand.rows() != before
+    for name, sql in GOOD.items():
+        with subtests.test(name), any_hand.tentative():
+            any_hand.type(sql)
+            assert any_hand.rows() != before
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_nothing_is_wrong_with(any_engine: Engine, tmp_path: Path, name: str) -> None:
-    with any_engine.kept(tmp_path) as (hand, violations):
-        hand.type(GOOD[name])
-        assert violations() == []
+@ON_SQLITE_FIRST
+def test_nothing_is_wrong_with_what_it_accepts(subtests: pytest.Subtests, any_engine: Engine, tmp_path: Path) -> None:
+    for name, sql in GOOD.items():
+        with subtests.test(name), any_engine.kept(tmp_path) as (hand, violations):
+            hand.type(sql)
+            assert violations() == []
 
 
 PAYMENT: Final = """INSERT INTO payment SELECT 99, {}, NULL, amount, {}, status, note, metadata, reference, return_url,
@@ -861,21 +834,21 @@ TO_NOWHERE: Final[dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", TO_NOWHERE)
-def test_the_database_refuses_a_reference_that_leads_nowhere(any_hand: Hand, name: str) -> None:
+# In the words of a foreign key, or of the trigger that looks before it.
+NOWHERE: Final = (
+    "(?i)foreign key|across|no merchant|does not match|agreed to|payment: |webhook (queue|delivery): |account total: "
+)
+
+
+def test_the_database_refuses_a_reference_that_leads_nowhere(subtests: pytest.Subtests, any_hand: Hand) -> None:
     if isinstance(any_hand, SqliteHand):
         any_hand.follow_references()
-    refused(
-        any_hand,
-        TO_NOWHERE[name],
-        "(?i)foreign key|across|no merchant|does not match|agreed to|payment: |webhook (queue|delivery): "
-        "|account total: ",
-    )
+    refuses_each(subtests, any_hand, {name: (sql, NOWHERE) for name, sql in TO_NOWHERE.items()})
 
 
-@pytest.mark.parametrize("name", TO_NOWHERE)
-def test_only_the_reference_stands_in_the_way_of(any_hand: Hand, name: str) -> None:
-    accepted_without_guards(any_hand, TO_NOWHERE[name])
+@ON_SQLITE_FIRST
+def test_only_the_reference_stands_in_the_way(subtests: pytest.Subtests, any_hand: Hand) -> None:
+    accepts_each_without_guards(subtests, any_hand, {name: (sql, NOWHERE) for name, sql in TO_NOWHERE.items()})
 
 
 def test_a_failed_statement_leaves_the_copy_as_it_was(any_engine: Engine, tmp_path: Path) -> None:
