@@ -4,9 +4,9 @@
 # ruff: noqa: S608
 
 import re
-from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
 
@@ -17,32 +17,27 @@ from qirsh.store.integrity.invariant import Violation
 from tests.chain import row_bytes
 from tests.store.agreed_guards import SECOND_ENDED, ends, gets, has
 from tests.store.conftest import Engine
-from tests.store.filled import FILLED, Denied, Hand
+from tests.store.filled import FILLED, Hand, SqliteHand
+from tests.store.guarded import accepts_each_without_guards, refuses_each
 
 DOCS: Final = (Path(__file__).parents[3] / "docs/audit-chain.md").read_text()
 CUSTOMER, OTHER = FILLED.customer.id, FILLED.other.id
-BLOB: Final = "{blob}"  # 32 bytes, in the engine's own SQL.
+BLOB: Final = "{blob}"  # 32 bytes; `own` writes them.
 
 
-class Copy(NamedTuple):
-    """A database that nobody will miss."""
-
-    hand: Hand
-    violations: Callable[[], list[Violation]]
-
-    def type(self, sql: str) -> None:
-        seven = "07" * 32
-        is_sqlite = "Sqlite" in type(self.hand).__name__
-        self.hand.type(sql.replace(BLOB, f"x'{seven}'" if is_sqlite else f"'\\x{seven}'"))
-
-    def sentences(self) -> list[str]:
-        return [found.sentence for found in self.violations() if found.name == attested_rows.CREDENTIALS.name]
+def own(hand: Hand, sql: str) -> str:
+    """In the engine's own SQL."""
+    for word, value in (("blob", "07" * 32), ("two", "32"), ("three", "33")):
+        sql = sql.replace(f"{{{word}}}", literal(hand, bytes.fromhex(value)))
+    return sql
 
 
-@pytest.fixture
-def copy(any_engine: Engine, tmp_path: Path) -> Iterator[Copy]:
-    with any_engine.kept(tmp_path) as (hand, violations):
-        yield Copy(hand, violations)
+def literal(hand: Hand, value: bytes) -> str:
+    return f"x'{value.hex()}'" if isinstance(hand, SqliteHand) else f"'\\x{value.hex()}'::bytea"
+
+
+def sentences(hand: Hand) -> list[str]:
+    return [found.sentence for found in attested_rows.violations(hand.type, partial(literal, hand))]
 
 
 # What the database refuses by itself.
@@ -189,64 +184,63 @@ UNNAMED: Final = {
 }
 
 
-def test_what_commands_have_made_is_as_the_log_says(copy: Copy) -> None:
-    assert copy.sentences() == []
+def test_what_commands_have_made_is_as_the_log_says(any_hand: Hand) -> None:
+    assert sentences(any_hand) == []
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_the_database_refuses(any_hand: Hand, name: str) -> None:
-    sql, why = REFUSED[name]
-    before = any_hand.rows()
-    with pytest.raises(Denied, match=why):
-        any_hand.type(_own(any_hand, sql))
-    assert any_hand.rows() == before
+def test_the_database_refuses_and_only_its_guards_do(subtests: pytest.Subtests, any_hand: Hand) -> None:
+    refused = {name: (own(any_hand, sql), why) for name, (sql, why) in REFUSED.items()}
+    refuses_each(subtests, any_hand, refused)
+    accepts_each_without_guards(subtests, any_hand, refused)
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_only_its_guard_stands_in_the_way_of(any_hand: Hand, name: str) -> None:
-    any_hand.disarm()
-    before = any_hand.rows()
-    any_hand.type(_own(any_hand, REFUSED[name][0]))
-    assert any_hand.rows() != before
+def test_a_row_that_the_log_does_not_know_is_named(subtests: pytest.Subtests, any_hand: Hand) -> None:
+    for name, (sql, sentence) in NAMED.items():
+        with subtests.test(name), any_hand.tentative():
+            any_hand.type(own(any_hand, sql))
+            assert sentences(any_hand) == [sentence]
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_verify_names(copy: Copy, name: str) -> None:
-    sql, sentence = NAMED[name]
-    copy.type(sql)
-    assert copy.sentences() == [sentence]
+def test_what_counts_nothing_is_not_named(subtests: pytest.Subtests, any_hand: Hand) -> None:
+    for name, sql in UNNAMED.items():
+        with subtests.test(name), any_hand.tentative():
+            any_hand.type(own(any_hand, sql))
+            assert sentences(any_hand) == []
 
 
-@pytest.mark.parametrize("name", UNNAMED)
-def test_verify_says_nothing_of(copy: Copy, name: str) -> None:
-    copy.type(UNNAMED[name])
-    assert copy.sentences() == []
+def test_verify_names_it(any_engine: Engine, tmp_path: Path) -> None:
+    sql, sentence = NAMED["a new key"]
+    with any_engine.kept(tmp_path) as (hand, violations):
+        assert violations() == []
+        hand.type(own(hand, sql))
+        assert violations() == [Violation(attested_rows.CREDENTIALS.number, attested_rows.CREDENTIALS.name, sentence)]
 
 
-def test_a_value_that_was_copied_from_another_row_with_its_entry_does_not_fit(copy: Copy) -> None:
+def test_a_value_that_was_copied_from_another_row_with_its_entry_does_not_fit(any_hand: Hand) -> None:
     """A hand that also writes the log needs a digest of that very row, and the chain keeps it."""
-    [(mac,)] = copy.hand.type(f"SELECT mac FROM pin WHERE person = {CUSTOMER}")
-    copy.type(f"UPDATE pin SET mac = (SELECT mac FROM pin WHERE person = {CUSTOMER}) WHERE person = {OTHER}")
+    [(mac,)] = any_hand.type(f"SELECT mac FROM pin WHERE person = {CUSTOMER}")
+    any_hand.type(f"UPDATE pin SET mac = (SELECT mac FROM pin WHERE person = {CUSTOMER}) WHERE person = {OTHER}")
     entry = "INSERT INTO credential_log (at, subject, key, digest) VALUES (1800000000000, 'pin', '{}', '{}')"
-    copy.hand.type(entry.format(OTHER, digest("pin", str(CUSTOMER), (bytes(mac),))))
-    assert copy.sentences() == [f"pin of person {OTHER} is not as its last entry of the credential log says"]
-    copy.hand.type(entry.format(OTHER, digest("pin", str(OTHER), (bytes(mac),))))
-    assert copy.sentences() == []
+    any_hand.type(entry.format(OTHER, digest("pin", str(CUSTOMER), (bytes(mac),))))
+    assert sentences(any_hand) == [f"pin of person {OTHER} is not as its last entry of the credential log says"]
+    any_hand.type(entry.format(OTHER, digest("pin", str(OTHER), (bytes(mac),))))
+    assert sentences(any_hand) == []
 
 
-def test_a_key_with_a_quote_in_it_is_looked_up_as_it_is(copy: Copy) -> None:
-    copy.type(
+def test_a_key_with_a_quote_in_it_is_looked_up_as_it_is(any_hand: Hand) -> None:
+    new_key = (
         "INSERT INTO api_key SELECT 'x'') OR (1=1 --', account, {blob}, hint, name, scopes, '', created_at, NULL,"
         " NULL, NULL, NULL FROM api_key"
     )
-    assert copy.sentences() == ["api key x') OR (1=1 -- is there without an entry of the credential log"]
+    any_hand.type(own(any_hand, new_key))
+    assert sentences(any_hand) == ["api key x') OR (1=1 -- is there without an entry of the credential log"]
 
 
-def test_many_rows_are_looked_at_page_by_page(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_looked_at_page_by_page(any_hand: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attested_rows, "_ROWS_AT_ONCE", 2)
-    assert copy.sentences() == []
-    copy.type(f"UPDATE person SET session_generation = 7 WHERE id = {CUSTOMER}")
-    assert len(copy.sentences()) == 1
+    assert sentences(any_hand) == []
+    any_hand.type(f"UPDATE person SET session_generation = 7 WHERE id = {CUSTOMER}")
+    assert len(sentences(any_hand)) == 1
 
 
 def test_another_implementation_makes_the_same_digest_from_the_docs_alone() -> None:
@@ -255,13 +249,6 @@ def test_another_implementation_makes_the_same_digest_from_the_docs_alone() -> N
     values = ("a@example.org", "$argon2id$x", None, b"")
     assert told.group() == row_bytes(("login", "7", *values[:2], None, "")).decode().strip()
     assert digest("login", "7", values) in DOCS
-
-
-def _own(hand: Hand, sql: str) -> str:
-    is_sqlite = "Sqlite" in type(hand).__name__
-    for word, value in (("blob", "07" * 32), ("two", "32"), ("three", "33")):
-        sql = sql.replace(f"{{{word}}}", f"x'{value}'" if is_sqlite else f"'\\x{value}'")
-    return sql
 
 
 def test_the_docs_name_what_counts_of_each_table_in_its_order() -> None:

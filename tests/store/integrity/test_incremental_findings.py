@@ -25,16 +25,17 @@ def found(hand: Hand, check: Invariant, after: str, until: str) -> list[str]:
     return [violation.sentence for violation in violations_of(check, select)]
 
 
-@pytest.mark.parametrize(("name", "sql", "named"), FOUND, ids=[f"{n}: {one[0]}" for n, one in enumerate(FOUND)])
-def test_a_broken_row_is_found_in_its_part_and_in_no_other(any_hand: Hand, name: str, sql: str, named: str) -> None:
-    check = CHECKS[name]
+def test_each_broken_row_is_found_in_its_part_alone(subtests: pytest.Subtests, any_hand: Hand) -> None:
     any_hand.disarm()
-    any_hand.type(sql)
-    sentences = found(any_hand, check, "", "zzzz")
-    assert sentences
-    if check.sentence == SENTENCES[name]:
-        assert any(re.fullmatch(named.format(**FILLED.names()), sentence) for sentence in sentences), sentences
-    assert found(any_hand, check, "zzzz", "zzzzz") == []
+    for name, sql, named in FOUND:
+        check = CHECKS[name]
+        with subtests.test(f"{name}: {sql}"), any_hand.tentative():
+            any_hand.type(sql)
+            sentences = found(any_hand, check, "", "zzzz")
+            assert sentences
+            if check.sentence == SENTENCES[name]:
+                assert any(re.fullmatch(named.format(**FILLED.names()), sentence) for sentence in sentences), sentences
+            assert found(any_hand, check, "zzzz", "zzzzz") == []
 
 
 def test_a_good_database_is_found_good(any_hand: Hand) -> None:
