@@ -11,10 +11,12 @@ from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused, granted
 from qirsh.domain.unit_of_work import UnitOfWork
+from qirsh.engine import batcher
 from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.store.interface import StoreUnavailable
 from tests.domain.invariant import complaints
 from tests.engine.watched import MARKET, Desk, asking, house, open_desk, render, run, settled
+from tests.waiting import NEVER_S
 
 
 def test_callers_at_the_same_time_share_one_commit(tmp_path: Path) -> None:
@@ -96,6 +98,15 @@ def test_a_caller_alone_waits_for_no_timer(tmp_path: Path) -> None:
 
     with asyncio.Runner(loop_factory=TimedLoop) as runner:
         runner.run(scene())
+
+
+class StandingLoop(asyncio.SelectorEventLoop):
+    """Its clock stands still until a test moves it: for what reads the time and sets no timer."""
+
+    now = 1000.0
+
+    def time(self) -> float:
+        return self.now
 
 
 def test_nobody_is_answered_before_it_is_durable(tmp_path: Path) -> None:
@@ -182,7 +193,12 @@ def test_a_caller_who_goes_away_does_not_take_the_command_along(tmp_path: Path, 
     run(tmp_path, scene)
 
 
-def test_what_keeps_commands_from_being_carried_out_is_told_in_words(tmp_path: Path) -> None:
+def test_what_keeps_commands_from_being_carried_out_is_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batcher, "_UNDER_WAY_S_MAX", NEVER_S)  # The door stays closed while the queue fills.
+    monkeypatch.setattr(batcher, "_FAILURE_SHOWN_S", NEVER_S)
+
     async def scene(desk: Desk) -> None:
         assert desk.engine.troubles() == []
         desk.store.before.append(StoreUnavailable("disk full"))
@@ -200,6 +216,35 @@ def test_what_keeps_commands_from_being_carried_out_is_told_in_words(tmp_path: P
         assert desk.engine.troubles() == ["the service is stopping"]
 
     run(tmp_path, scene)
+
+
+def test_a_failure_is_shown_for_ten_seconds_and_a_slow_batch_after_three(
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, StandingLoop)
+        async with open_desk(tmp_path / "qirsh.db") as desk:
+            desk.store.before.append(StoreUnavailable("disk full"))
+            await settled(desk.engine.submit(house("a")))
+            loop.now += 9.9
+            assert desk.engine.troubles() == ["the database takes no writes: disk full"]
+            loop.now += 0.2
+            assert desk.engine.troubles() == []
+            busy = await desk.close_door()
+            loop.now += 3
+            assert desk.engine.troubles() == []
+            loop.now += 1
+            assert desk.engine.troubles() == ["the database takes no writes: one has waited for 4 s"]
+            assert desk.engine.is_away
+            desk.store.door.set()
+            await busy
+            await asyncio.sleep(0)
+            assert desk.engine.troubles() == []
+            assert not desk.engine.is_away
+
+    with asyncio.Runner(loop_factory=StandingLoop) as runner:
+        runner.run(scene())
 
 
 def test_listeners_hear_of_each_commit_once_and_only_when_it_is_durable(tmp_path: Path) -> None:

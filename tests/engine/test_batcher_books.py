@@ -17,7 +17,7 @@ from tests.domain.world import World
 from tests.engine.watched import Desk, open_desk, submit
 
 # Every example opens a database and waits for its disk.
-EXAMPLES: Final = max(10, settings().max_examples // 4)
+EXAMPLES: Final = max(5, settings().max_examples // 4)
 
 
 @pytest.fixture(scope="module")

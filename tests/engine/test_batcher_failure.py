@@ -11,12 +11,14 @@ from qirsh.domain.batch import Answer
 from qirsh.domain.commands.payout import RefusePayout
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import granted
+from qirsh.engine import batcher
 from qirsh.engine.batcher import Overloaded
 from qirsh.store.interface import StoreBroken, StoreUnavailable
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
 from tests.domain.people_cases import ask_payout
 from tests.engine.watched import MARKET, Desk, asking, fail_to_render, house, render, run, settled
+from tests.waiting import NEVER_S
 
 
 def test_only_the_command_whose_answer_cannot_be_rendered_fails(
@@ -117,7 +119,11 @@ def test_payment_numbers_outlast_any_number_of_failed_batches(tmp_path: Path, mo
     run(tmp_path, scene, world=MARKET)
 
 
-def test_a_lane_that_keeps_failing_is_told_with_its_cause_until_it_works_again(tmp_path: Path) -> None:
+def test_a_lane_that_keeps_failing_is_told_with_its_cause_until_it_works_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batcher, "_FAILURE_SHOWN_S", NEVER_S)
+
     async def scene(desk: Desk) -> None:
         for failures in range(1, 5):
             desk.store.before.append(ValueError("aborted"))

@@ -27,9 +27,9 @@ def test_a_form_is_known_again() -> None:
     assert keyring(OLD).is_form_token(token, "confirm", "قرش", "")
 
 
-@pytest.mark.parametrize(
-    "bound_to",
-    [
+def test_no_two_things_share_a_token(subtests: pytest.Subtests) -> None:
+    keys = keyring(OLD)
+    for bound_to in (
         ("a", "bc"),
         ("ab", "c", ""),
         ("abc",),
@@ -40,16 +40,15 @@ def test_a_form_is_known_again() -> None:
         (),
         ("2:ab1:c",),
         ("ab1:c",),
-    ],
-)
-def test_no_two_things_share_a_token(bound_to: tuple[str, ...]) -> None:
-    keys = keyring(OLD)
-    assert not keys.is_form_token(keys.form_token("ab", "c"), *bound_to)
+    ):
+        with subtests.test(str(bound_to)):
+            assert not keys.is_form_token(keys.form_token("ab", "c"), *bound_to)
 
 
-@pytest.mark.parametrize("token", ["", "0", "é", "0" * 64])
-def test_what_is_no_token_is_none(token: str) -> None:
-    assert not keyring(OLD).is_form_token(token, "a")
+def test_what_is_no_token_is_none(subtests: pytest.Subtests) -> None:
+    for token in ("", "0", "é", "0" * 64):
+        with subtests.test(token):
+            assert not keyring(OLD).is_form_token(token, "a")
 
 
 def test_forms_outlive_a_rotation_and_no_other_secret_makes_them() -> None:
@@ -94,11 +93,11 @@ SEALED: Final[dict[str, tuple[Callable[[], object], list[Callable[[], object]]]]
 }
 
 
-@pytest.mark.parametrize("name", SEALED)
-def test_what_is_sealed_for_a_row_does_not_open_in_another(name: str) -> None:
-    here, elsewhere = SEALED[name]
-    assert here() in ["SEED", DETAILS, FACTS, b"p", ENVELOPE]
-    assert [there() for there in elsewhere] == [None] * len(elsewhere)
+def test_what_is_sealed_for_a_row_does_not_open_in_another(subtests: pytest.Subtests) -> None:
+    for name, (here, elsewhere) in SEALED.items():
+        with subtests.test(name):
+            assert here() in ["SEED", DETAILS, FACTS, b"p", ENVELOPE]
+            assert [there() for there in elsewhere] == [None] * len(elsewhere)
 
 
 def test_what_is_kept_of_a_pin_or_a_code_is_its_person_s_alone() -> None:
