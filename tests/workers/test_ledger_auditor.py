@@ -5,35 +5,37 @@ import contextlib
 import re
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from qirsh.engine.batcher import Engine
-from qirsh.engine.clock import ManualClock
-from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.integrity import hash_chain, incremental_checks
 from qirsh.store.integrity.invariant import rule
 from qirsh.store.interface import Store, StoreUnavailable
-from qirsh.store.postgres.store import open_postgres
 from qirsh.store.sqlite import store as sqlite_store
+from qirsh.workers import ledger_auditor
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.sealer import Sealer
-from tests.database import database_at
-from tests.domain.world import ENTROPY_SEED
-from tests.live import Call, InProcess, Live, World, create, in_process, live, pay, refused, retrieve, wait_until
+from tests.live import _SERVE, Call, InProcess, Live, World, create, in_process, live, pay, refused, retrieve
 from tests.postgres import PostgresServer
-from tests.store.filled import FILLED, PostgresHand, SqliteHand, disarmed_on, fill, filled_on, open_store
+from tests.waiting import until, wait_until
+from tests.workers.broken_books import opened_books
 
-# A cycle of a second, a second look, a poll of 300 ms, and a machine with other work.
-NOTICED_S_MAX: Final = 120.0  # A cycle, and the pause before it, which is longer where others keep the machine busy.
 READY: Final = Call("GET", "/readyz")
 
 
 @pytest.fixture
-def served(engine: PostgresServer | None) -> Iterator[Live]:
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Served auditors rest for a second. The longer a cycle takes on a busy machine, the longer they would."""
+    hurry = "import qirsh.workers.ledger_auditor\nqirsh.workers.ledger_auditor._PAUSE_TIMES = 0\n"
+    monkeypatch.setattr("tests.live._SERVE", hurry + _SERVE)
+
+
+@pytest.fixture
+def served(engine: PostgresServer | None, hurried: None) -> Iterator[Live]:
+    assert hurried is None
     with live(engine, shops=1, people=2) as world:
         yield world
 
@@ -55,7 +57,7 @@ def test_money_from_nowhere_stops_all_movement_until_it_is_gone_and_the_stop_is_
     assert (reply.code, reply.detail) == ("move_not_allowed", "Payments are not paused.")
 
     served.database.meddle("balance", raised(customer.account, 5))
-    wait_until(lambda: served.send(READY).status_code == 503, NOTICED_S_MAX)
+    wait_until(lambda: served.send(READY).status_code == 503)
     # The sum, or the balance itself where the auditor has come to its transfers first.
     [cause] = causes(served)
     sentence = cause.removeprefix("money movement is stopped: ")
@@ -106,22 +108,24 @@ def test_money_from_nowhere_stops_all_movement_until_it_is_gone_and_the_stop_is_
     assert lifting[1] != resumed[1]
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_stop_is_felt_in_every_process_and_after_a_restart(postgres: PostgresServer) -> None:
     with live(postgres, shops=1, people=2, processes=2) as world:
         payment = world.payment(world.merchants[0])
         customer = world.customers[0]
         world.database.meddle("balance", raised(customer.account, 5))
         for call in world.everywhere(READY):
-            wait_until(lambda call=call: world.send(call).status_code == 503, NOTICED_S_MAX)  # type: ignore[misc]
+            wait_until(lambda call=call: world.send(call).status_code == 503)  # type: ignore[misc]
         for call in world.everywhere(pay(customer, payment)):
             refused(world.send(call), 503, "money_stopped")
         world.database.meddle("balance", raised(customer.account, -5))
         world.agree("audit lift", reason="put back")
         for call in world.everywhere(READY):
-            wait_until(lambda call=call: world.send(call).status_code == 200, 2)  # type: ignore[misc]
+            wait_until(lambda call=call: world.send(call).status_code == 200)  # type: ignore[misc]
         assert world.send(pay(customer, payment)).status_code == 200
 
 
+@pytest.mark.both_engines
 def test_an_act_of_the_command_line_that_runs_alone_knows_of_the_stop(engine: PostgresServer | None) -> None:
     with in_process(engine, shops=1, people=1) as world:
         customer = world.customers[0]
@@ -139,6 +143,7 @@ def test_an_act_of_the_command_line_that_runs_alone_knows_of_the_stop(engine: Po
         assert reply.code == "money_stopped"
 
 
+@pytest.mark.both_engines
 def test_a_check_that_finds_money_wrong_stops_it_at_once(engine: PostgresServer | None) -> None:
     with in_process(engine, shops=1, people=1) as world:
         payment = world.payment(world.merchants[0])
@@ -230,120 +235,63 @@ SUMMED: Final = ("a coin on one balance", "a balance deleted")
 Look = Callable[[LedgerAuditor], Awaitable[list[str]]]
 
 
-async def _found(store: Store, cycles: int, look: Look) -> list[list[str]]:
-    engine = Engine(store, on_fatal=lambda: None)
-    auditor = LedgerAuditor(store, engine)
-    try:
-        return [await look(auditor) for _ in range(cycles)]
-    finally:
-        await store.close()
+async def audited(store: Store, look: Look = LedgerAuditor.cycle, cycles: int = 1) -> list[list[str]]:
+    """What an auditor that begins now finds, cycle by cycle."""
+    auditor = LedgerAuditor(store, Engine(store, on_fatal=lambda: None))
+    return [await look(auditor) for _ in range(cycles)]
 
 
-def audited(
-    server: PostgresServer | None, folder: Path, sql: str, cycles: int = 1, look: Look = LedgerAuditor.cycle
-) -> list[list[str]]:
-    """What the auditor finds, cycle by cycle, after this was typed."""
-    if server is None:
-        path = folder / "qirsh.db"
-        fill(path)
-        if sql:
-            with closing(SqliteHand(path)) as hand:
-                hand.disarm()
-                hand.type(sql)
-
-        async def in_a_file() -> list[list[str]]:
-            return await _found(open_store(path), cycles, look)
-
-        return asyncio.run(in_a_file())
-    with server.database(disarmed_on(server) if sql else filled_on(server)) as url:
-        if sql:
-            with closing(PostgresHand(url, is_kept=True)) as other_hand:
-                other_hand.type(sql)
-
-        async def with_a_server() -> list[list[str]]:
-            clock, entropy = ManualClock(FILLED.now), SeededEntropy(ENTROPY_SEED)
-            return await _found(await open_postgres(url, clock=clock, entropy=entropy), cycles, look)
-
-        return asyncio.run(with_a_server())
-
-
+@pytest.mark.both_engines
 def test_good_books_raise_no_alarm(engine: PostgresServer | None, tmp_path: Path) -> None:
-    assert audited(engine, tmp_path, "", cycles=3) == [[], [], []]
+    with opened_books(engine, tmp_path, has_guards=True) as books:
+        assert books.run(audited(books.store, cycles=3)) == [[], [], []]
 
 
+@pytest.mark.both_engines
 def test_a_good_past_raises_no_alarm(engine: PostgresServer | None, tmp_path: Path) -> None:
-    assert audited(engine, tmp_path, "", cycles=3, look=LedgerAuditor.past) == [[], [], []]
+    with opened_books(engine, tmp_path, has_guards=True) as books:
+        assert books.run(audited(books.store, LedgerAuditor.past, cycles=3)) == [[], [], []]
 
 
-@pytest.mark.parametrize("name", PAST)
-def test_the_auditor_tells_of(engine: PostgresServer | None, tmp_path: Path, name: str) -> None:
-    sql, sentence = PAST[name]
-    [found] = audited(engine, tmp_path, sql, look=LedgerAuditor.past)
-    assert any(re.fullmatch(sentence, one) for one in found), found
+@pytest.mark.both_engines
+def test_the_auditor_tells_of(engine: PostgresServer | None, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    with opened_books(engine, tmp_path) as books:
+        for name, (sql, sentence) in PAST.items():
+            with subtests.test(name), books.broken(sql):
+                [found] = books.run(audited(books.store, LedgerAuditor.past))
+                assert any(re.fullmatch(sentence, one) for one in found), found
+        # Each began with a good past.
+        [found] = books.run(audited(books.store, LedgerAuditor.past))
+        assert not [one for one in found for _, sentence in PAST.values() if re.fullmatch(sentence, one)]
 
 
+@pytest.mark.both_engines
 def test_the_auditor_tells_of_guards_that_were_emptied_or_are_gone(
     engine: PostgresServer | None, tmp_path: Path
 ) -> None:
-    [found] = audited(engine, tmp_path, "SELECT 1", look=LedgerAuditor.past)  # All guards are gone.
+    with opened_books(engine, tmp_path) as books:
+        [found] = books.run(audited(books.store, LedgerAuditor.past))
     assert [one for one in found if one.startswith("trigger transfer_stays ") and one.endswith(" is missing")]
-    if engine is None:
-        path = tmp_path / "emptied.db"
-        fill(path)
-        with closing(SqliteHand(path)) as hand:
-            hand.type("DROP TRIGGER transfer_stays")
-            hand.type("CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer BEGIN SELECT 1; END")
-        [found] = asyncio.run(_with_file(path))
-        assert found == ["trigger transfer_stays was changed"]
-        return
-    with engine.database(filled_on(engine)) as url, closing(PostgresHand(url, is_kept=True)) as other_hand:
-        other_hand.type(
-            "CREATE OR REPLACE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'"
-        )
-        [found] = asyncio.run(_with_server(url))
-        assert found == ["function refused was changed"]
-
-
-async def _with_file(path: Path) -> list[list[str]]:
-    return await _found(open_store(path), 1, LedgerAuditor.past)
-
-
-async def _with_server(url: str) -> list[list[str]]:
-    store = await open_postgres(url, clock=ManualClock(FILLED.now), entropy=SeededEntropy(ENTROPY_SEED))
-    return await _found(store, 1, LedgerAuditor.past)
+    with opened_books(engine, tmp_path, has_guards=True) as books:
+        if engine is None:
+            books.hand.type("DROP TRIGGER transfer_stays")
+            books.hand.type("CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer BEGIN SELECT 1; END")
+        else:
+            books.hand.type(
+                "CREATE OR REPLACE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'"
+            )
+        [found] = books.run(audited(books.store, LedgerAuditor.past))
+    assert found == ["trigger transfer_stays was changed" if engine is None else "function refused was changed"]
 
 
 def test_the_auditor_tells_of_a_chain_whose_end_was_cut_off(engine: PostgresServer | None, tmp_path: Path) -> None:
     """A head that it has seen is not there any more, though what is left follows."""
-
-    async def scene(store: Store, cut: Callable[[], None]) -> list[list[str]]:
-        auditor = LedgerAuditor(store, Engine(store, on_fatal=lambda: None))
-        try:
-            before = await auditor.past()
-            await asyncio.to_thread(cut)
-            return [before, await auditor.past(), await auditor.past()]
-        finally:
-            await store.close()
-
-    gone = "seal 1, which was given, is not there: the chain ends at seal 0"
-    with contextlib.ExitStack() as stack:
-        if engine is None:
-            fill(tmp_path / "qirsh.db")
-            place: Path | str = tmp_path / "qirsh.db"
-        else:
-            place = stack.enter_context(engine.database(filled_on(engine)))
-
-        def cut() -> None:
-            database_at(place).meddle("seal", "DELETE FROM seal")  # type: ignore[arg-type]
-
-        async def play() -> list[list[str]]:
-            if isinstance(place, Path):
-                return await scene(open_store(place), cut)
-            clock, entropy = ManualClock(FILLED.now), SeededEntropy(ENTROPY_SEED)
-            return await scene(await open_postgres(place, clock=clock, entropy=entropy), cut)
-
-        before, after, _ = asyncio.run(play())
-    assert (before, gone in after) == ([], True)
+    with opened_books(engine, tmp_path) as books:
+        auditor = LedgerAuditor(books.store, Engine(books.store, on_fatal=lambda: None))
+        gone = "seal 1, which was given, is not there: the chain ends at seal 0"
+        assert gone not in books.run(auditor.past())
+        books.hand.type("DELETE FROM seal")
+        assert gone in books.run(auditor.past())
 
 
 def test_what_is_told_of_the_past_stands_once_in_the_log_and_stops_nothing(
@@ -361,12 +309,19 @@ def test_what_is_told_of_the_past_stands_once_in_the_log_and_stops_nothing(
         assert world.send(READY).status_code == 200
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_the_auditor_finds(engine: PostgresServer | None, tmp_path: Path, name: str) -> None:
-    [found] = audited(engine, tmp_path, BROKEN[name])
-    assert found
-    if name in SUMMED:
-        assert "sum to" in found[0]
+@pytest.mark.both_engines
+def test_the_auditor_finds(
+    engine: PostgresServer | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    monkeypatch.setattr(ledger_auditor, "_SECOND_LOOK_S", 0)
+    with opened_books(engine, tmp_path) as books:
+        for name, sql in BROKEN.items():
+            with subtests.test(name), books.broken(sql):
+                [found] = books.run(audited(books.store))
+                assert found
+                if name in SUMMED:
+                    assert "sum to" in found[0]
+        assert books.run(audited(books.store, cycles=2)) == [[], []]  # Each began with good books.
 
 
 def test_a_check_that_takes_too_long_is_not_asked_again_at_once(
@@ -375,16 +330,15 @@ def test_a_check_that_takes_too_long_is_not_asked_again_at_once(
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0"
     monkeypatch.setattr(incremental_checks, "SUMS", rule(1, "without end", "{}", endless))
     monkeypatch.setattr(sqlite_store, "_SEARCH_S_MAX", 0.2)
-    fill(tmp_path / "qirsh.db")
 
-    async def for_a_while() -> None:
-        store = open_store(tmp_path / "qirsh.db")
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(3):
-                await LedgerAuditor(store, Engine(store, on_fatal=lambda: None)).run()
-        await store.close()
+    async def nothing(_auditor: LedgerAuditor) -> list[str]:
+        return []
 
-    asyncio.run(for_a_while())
+    monkeypatch.setattr(LedgerAuditor, "past", nothing)  # No other search may take too long.
+    with opened_books(None, tmp_path, has_guards=True) as books:
+        auditor = LedgerAuditor(books.store, Engine(books.store, on_fatal=lambda: None))
+        pause_s = books.run(auditor.look())
+    assert 20 <= pause_s <= 60
     assert [record.getMessage() for record in caplog.records] == [
         "the ledger auditor did not come to the end of a cycle: a search took too long"
     ]
@@ -398,7 +352,7 @@ def test_a_look_at_the_past_that_is_cancelled_asks_nothing_more_and_leaves_no_th
 
     def slow(select: Callable[[str], object], *_: object) -> tuple[int, list[object]]:
         begun.set()
-        go_on.wait(10)
+        go_on.wait()
         try:
             select("SELECT 1")
         except StoreUnavailable as error:
@@ -412,11 +366,10 @@ def test_a_look_at_the_past_that_is_cancelled_asks_nothing_more_and_leaves_no_th
 
         async def scene() -> None:
             looking = asyncio.create_task(auditor.past())
-            while not begun.is_set():  # noqa: ASYNC110 - a thread sets it
-                await asyncio.sleep(0.01)
-            for _ in range(3):  # However often: the store is closed after it has ended.
+            await until(begun.is_set)
+            for _ in range(9):  # However often: the store is closed after it has ended.
                 looking.cancel()
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0)
             assert not looking.done()
             go_on.set()
             with contextlib.suppress(asyncio.CancelledError):
