@@ -341,6 +341,7 @@ class PostgresHand:
         self._url = url
         self._disarmed = disarmed  # Where the same lies without its guards: to take them away takes long.
         self._names = FILLED.names()
+        self._has_typed = False
         self._connections: dict[str, asyncpg.Connection] = {}
         self._enter(url)
 
@@ -352,9 +353,12 @@ class PostgresHand:
             self._execute("BEGIN")
 
     def take_back(self) -> None:
-        """Whatever was typed, so that the next one may type."""
+        """Whatever was typed, so that the next one may type. No rollback gives ids back."""
         self._execute("ROLLBACK")
+        self._has_typed = False
         self._enter(self._url)
+        for table in ("audit", "transfer", "credential_log"):
+            self._execute(f"SELECT setval('{table}_id_seq', (SELECT max(id) FROM {table}))")  # noqa: S608 - our own names
 
     @contextmanager
     def tentative(self) -> Iterator[None]:
@@ -364,20 +368,22 @@ class PostgresHand:
             yield
         finally:
             self._execute("ROLLBACK TO tentative; RELEASE tentative")
+            self._has_typed = False
 
     def type(self, sql: str) -> list[Any]:
         begin, end, back = ("BEGIN", "COMMIT", "ROLLBACK") if self._is_kept else _INSIDE
         sql = re.sub(r"(?<![:\w]):([a-z]\w*)", lambda found: str(self._names[found.group(1)]), sql)
-        self._execute(begin)
+        if re.match(r"\s*(SELECT|WITH(?! RECURSIVE))", sql):
+            return [tuple(row) for row in self._loop.run_until_complete(self._connection.fetch(sql))]
+        self._has_typed = True
         try:
-            rows = self._fetched(sql)
-            self._execute(end)
+            self._execute(f"{begin}; {sql.rstrip().removesuffix(';')}; {end}")
         except asyncpg.PostgresError as error:
             self._execute(back)
             if isinstance(error, asyncpg.IntegrityConstraintViolationError):
                 raise Denied(str(error)) from error
             raise
-        return rows
+        return []
 
     def rows(self) -> dict[str, list[Any]]:
         names = self.type("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
@@ -390,6 +396,7 @@ class PostgresHand:
 
     def disarm(self) -> None:
         if self._disarmed:
+            assert not self._has_typed, "it would not be there"
             self._execute("ROLLBACK")
             self._enter(self._disarmed)
             return
@@ -409,12 +416,6 @@ class PostgresHand:
             connection.terminate()
         self._loop.run_until_complete(asyncio.sleep(0))  # The transport closes itself in the loop's next turn.
         self._loop.close()
-
-    def _fetched(self, sql: str) -> list[Any]:
-        if re.match(r"\s*(SELECT|WITH(?! RECURSIVE))", sql):
-            return [tuple(row) for row in self._loop.run_until_complete(self._connection.fetch(sql))]
-        self._execute(sql)
-        return []
 
     def _execute(self, sql: str) -> None:
         self._loop.run_until_complete(self._connection.execute(sql))
