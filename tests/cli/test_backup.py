@@ -6,12 +6,12 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import IO, Any, Final
 
+import apsw
 import pytest
 
 from qirsh.backup.lines import Manifest
@@ -20,7 +20,9 @@ from qirsh.backup.take import check_backup
 from qirsh.store.interface import CannotTell
 from qirsh.store.postgres.verify import read_only
 from qirsh.store.verify import verify
-from tests.cli.program import QIRSH, House, Running
+from tests.cli.program import AS_MODULE, QIRSH, Ended, House, Running
+from tests.drill.shop import Shop, trading
+from tests.forked import start
 from tests.postgres import shared_server
 
 OTHER_SECRET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -73,32 +75,67 @@ def test_a_backup_is_taken_while_the_server_runs_and_kept_to_a_number(
     assert "the last one is of" in house.invoke("doctor").stdout
 
 
-def test_a_backup_goes_through_a_pipe(house: House) -> None:
-    command = [sys.executable, *QIRSH, "backup", "-"]
-    ended = subprocess.run(command, env=house.environment(), capture_output=True, check=False)
-    assert (ended.returncode, b"rows of" in ended.stderr) == (0, True)
-    check = subprocess.run(
-        [*command[:-1], "check", "-"], env=house.environment(), input=ended.stdout, capture_output=True, check=False
-    )
-    assert (check.returncode, b"is whole" in check.stdout) == (0, True), check.stderr
-    restore = subprocess.run(
-        [*command[:-2], "restore", "/dev/stdin"], env=house.environment(), input=b"", capture_output=True, check=False
-    )
-    assert (restore.returncode, b"is no file: a backup is read twice" in restore.stderr) == (2, True), restore.stderr
-    assert gzip.decompress(ended.stdout).splitlines()[-1].startswith(b'{"line":"manifest",')
+def test_a_backup_beside_payments_has_what_was_paid_before_it(
+    served: tuple[House, Running], other: House, tmp_path: Path
+) -> None:
+    house, running = served
+    shutil.copy(house.folder / "secret.key", other.folder)
+    file = str(tmp_path / "beside.jsonl.gz")
+    with trading(Shop(running.url, house.demo())) as trade:
+        trade.wait_for(3)
+        before = paid(house)
+        ended = house.invoke("backup", file)
+        assert ended.returncode == 0, ended.stderr
+        trade.wait_for(1)
+    restored = other.invoke("restore", file)
+    assert (restored.returncode, "every rule holds" in restored.stdout) == (0, True), restored.stderr
+    assert before <= paid(other)
+
+
+def paid(house: House) -> set[tuple[Any, ...]]:
+    """The payments that are paid, by their numbers."""
+    with closing(apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        return set(connection.execute("SELECT number FROM payment WHERE status = 'paid'"))
+
+
+def test_a_backup_goes_through_a_pipe(house: House, tmp_path: Path) -> None:
+    kept = tmp_path / "piped"
+    with kept.open("wb") as output:
+        taken = piped(house, "backup", "-", stdout=output)
+    assert (taken.returncode, "rows of" in taken.stderr) == (0, True)
+    with kept.open("rb") as stream:
+        check = piped(house, "backup", "check", "-", stdin=stream)
+    assert (check.returncode, "is whole" in check.stdout) == (0, True), check.stderr
+    restore = house.run("restore", "/dev/stdin")
+    assert (restore.returncode, "is no file: a backup is read twice" in restore.stderr) == (2, True), restore.stderr
+    assert gzip.decompress(kept.read_bytes()).splitlines()[-1].startswith(b'{"line":"manifest",')
+
+
+def piped(house: House, *words: str, **streams: IO[bytes]) -> Ended:
+    """With bytes on these."""
+    given: dict[str, IO[bytes] | int] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE), **streams}
+    with start([*QIRSH, *words], env=house.environment(), **given) as process:
+        printed, complained = process.communicate()
+        return Ended(process.wait(), printed, complained)
+
+
+CUT: Final = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (32768, 32768))"
+# As an interpreter does where PYTHONUNBUFFERED is set.
+UNBUFFERED: Final = "import io, sys; sys.stdout = io.TextIOWrapper(open(1, 'wb', 0), write_through=True)"
 
 
 def test_a_backup_that_is_cut_on_its_way_out_is_none_whatever_python_does_with_its_output(
     house: House, tmp_path: Path
 ) -> None:
     """A write that only a part of fits into is no error of its own."""
-    cut = ["prlimit", "--fsize=32768", sys.executable, *QIRSH, "backup", "-"]
-    for more in ({}, {"PYTHONUNBUFFERED": "1"}):
-        with (tmp_path / "cut").open("wb") as output:
-            ended = subprocess.run(
-                cut, env=house.environment(**more), stdout=output, stderr=subprocess.PIPE, text=True, check=False
-            )
-        assert (ended.returncode, "File too large" in ended.stderr) == (2, True), ended.stderr
+    for first in (CUT, f"{CUT}\n{UNBUFFERED}"):
+        command = ["-c", f"{first}\n{AS_MODULE}", "backup", "-"]
+        with (
+            (tmp_path / "cut").open("wb") as output,
+            start(command, env=house.environment(), stdout=output, stderr=subprocess.PIPE) as process,
+        ):
+            _, complained = process.communicate()
+        assert (process.returncode, "File too large" in complained) == (2, True), complained
 
 
 def test_where_a_backup_cannot_go_it_is_said_in_a_sentence(house: House, tmp_path: Path, backup: Path) -> None:
@@ -118,23 +155,23 @@ def test_where_a_backup_cannot_go_it_is_said_in_a_sentence(house: House, tmp_pat
 
 
 def test_a_killed_backup_leaves_nothing_that_looks_like_one(house: House, tmp_path: Path) -> None:
-    with house.started_afresh("backup", str(tmp_path), "--mib-per-s", "0.01") as process:
+    with house.started("backup", str(tmp_path), "--mib-per-s", "0.01") as process:
         while not (parts := list(tmp_path.glob("qirsh-*"))):
             assert process.poll() is None, process.communicate()
         process.kill()
     assert [file.suffix for file in parts] == [".part"]
     assert house.invoke("backup", str(tmp_path), "--keep", "1").returncode == 0
     assert len(list(tmp_path.glob("qirsh-*.jsonl.gz"))) == 1
-    # It may still be at work; two days later it is not.
+    # It may still be at work; long after that it is not.
     assert parts[0].exists()
-    os.utime(parts[0], (0, time.time() - 2 * 86400))
+    os.utime(parts[0], (0, 0))
     ended = house.invoke("backup", str(tmp_path))
     assert f"Removed {parts[0]}" in ended.stdout
     assert len(list(tmp_path.glob("qirsh-*"))) == 2
 
 
 def test_a_backup_that_is_told_to_stop_leaves_nothing(house: House, tmp_path: Path) -> None:
-    with house.started_afresh("backup", str(tmp_path), "--mib-per-s", "0.01") as process:
+    with house.started("backup", str(tmp_path), "--mib-per-s", "0.01") as process:
         while not list(tmp_path.glob("qirsh-*")):
             assert process.poll() is None, process.communicate()
         process.terminate()
@@ -251,7 +288,7 @@ def test_a_backup_that_is_restored_twice_begins_another_epoch(house: House, back
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_a_restore_that_is_killed_has_changed_nothing(engine: str, other: House, backup: Path, empty_url: str) -> None:
     place = {} if engine == "sqlite" else {"QIRSH_DATABASE_URL": empty_url}
-    with other.started_afresh("restore", str(backup), **place) as process:
+    with other.started("restore", str(backup), **place) as process:
         while not _is_under_way(other, engine, empty_url):
             assert process.poll() is None, process.communicate()
         process.kill()

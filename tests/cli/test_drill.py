@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.program import House
 from tests.drill.drill import Drill, Outside
 from tests.faults.webhook_receiver import webhook_receiver
@@ -9,6 +11,7 @@ from tests.postgres import shared_server
 from tests.workers.post_office import post_office
 
 
+@pytest.mark.slow
 def test_what_a_restored_service_gives_and_tells_is_new(house: House, tmp_path: Path) -> None:
     said: list[str] = []
     with webhook_receiver() as receiver, post_office() as office, shared_server().database() as url:

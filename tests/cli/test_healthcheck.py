@@ -3,7 +3,7 @@
 import signal
 
 from tests.cli.program import House, Running
-from tests.live import wait_until
+from tests.waiting import wait_until
 
 
 def test_a_server_that_answers_is_healthy_and_ready(served: tuple[House, Running]) -> None:
@@ -30,7 +30,7 @@ def test_one_whose_database_is_gone_is_not_ready(empty: House) -> None:
     with empty.serving("serve", until="no operator"):
         empty.database.rename(f"{empty.database}.away")
         # Within two seconds it notices and ends: it answers no more, or that it is not ready.
-        wait_until(lambda: empty.invoke("healthcheck", "--ready").returncode == 1, 30)
+        wait_until(lambda: empty.invoke("healthcheck", "--ready").returncode == 1)
 
 
 def test_what_cannot_be_asked_is_not_healthy_either(empty: House) -> None:

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import click
@@ -54,18 +55,15 @@ def test_no_secret_can_be_given_as_an_argument_and_click_reads_no_environment() 
             assert parameter.is_flag, name
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize(
-    ("name", "value"), [("QIRSH_PROT", "8420"), ("QIRSH_PORT", "http"), ("QIRSH_HOST", ""), ("QIRSH_SECRET_KEY", "x")]
-)
-def test_a_misspelt_or_wrong_setting_stops_every_command_with_one_line(
-    command: list[str], name: str, value: str, empty: House
-) -> None:
-    ended = empty.invoke(*command, **{name: value})
-    assert ended.returncode == 2
-    assert ended.stderr.startswith(f"qirsh: {name}")
-    assert ended.stderr.count("\n") == 1
-    assert not empty.folder.exists()
+def test_a_misspelt_or_wrong_setting_stops_every_command_with_one_line(empty: House, subtests: pytest.Subtests) -> None:
+    wrong = {"QIRSH_PROT": "8420", "QIRSH_PORT": "http", "QIRSH_HOST": "", "QIRSH_SECRET_KEY": "x"}
+    for command, (name, value) in product(COMMANDS, wrong.items()):
+        with subtests.test(" ".join([*command, name])):
+            ended = empty.invoke(*command, **{name: value})
+            assert ended.returncode == 2
+            assert ended.stderr.startswith(f"qirsh: {name}")
+            assert ended.stderr.count("\n") == 1
+            assert not empty.folder.exists()
 
 
 @pytest.mark.parametrize("command", [["serve"], ["demo"], ["key", "revoke", "key_1"]], ids=" ".join)
@@ -128,20 +126,17 @@ def run_unread(
     environment = house.environment(**variables)
     with start([*QIRSH, *words], env=environment, stdin=subprocess.PIPE, stdout=write, stderr=stderr) as process:
         os.close(write)
-        _, complained = process.communicate("", 60)
+        _, complained = process.communicate()
         return process.wait(), complained
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_without_a_reader_it_ends_in_silence_as_by_the_signal_for_that(house: House, subtests: pytest.Subtests) -> None:
+    for command in (
         *(["account", "list"], ["account", "list", "--json"], ["operator", "list"], ["identity", "list"]),
         *(["doctor"], ["status"], ["status", "--env"], ["verify"], ["--help"], ["--version"], ["account", "--help"]),
-    ],
-    ids=" ".join,
-)
-def test_without_a_reader_it_ends_in_silence_as_by_the_signal_for_that(command: list[str], house: House) -> None:
-    assert run_unread(house, command, house.operator()) == (128 + signal.SIGPIPE, "")
+    ):
+        with subtests.test(" ".join(command)):
+            assert run_unread(house, command, house.operator()) == (128 + signal.SIGPIPE, "")
 
 
 def test_what_went_wrong_and_cannot_be_told_either_ends_likewise(empty: House) -> None:
@@ -190,9 +185,15 @@ runpy.run_module("qirsh", run_name="__main__")
 
 
 @pytest.mark.parametrize(
-    "words", [["click", "--version"], ["uvicorn", "--help"]], ids=["at its start", "for a command"]
+    ("words", "is_ignored"),
+    [
+        pytest.param(["click", "--version"], False, id="at its start-in front"),
+        pytest.param(["click", "--version"], True, id="at its start-in the background"),
+        pytest.param(["uvicorn", "--help"], False, id="for a command-in front"),
+        # It loads all of the program, afresh.
+        pytest.param(["uvicorn", "--help"], True, id="for a command-in the background", marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("is_ignored", [False, True], ids=["in front", "in the background"])
 def test_ctrl_c_while_the_program_is_loaded_ends_it_in_silence(*, is_ignored: bool, words: list[str]) -> None:
     library, *asked = words
     command = [sys.executable, "-c", INTERRUPTED, library, "ignored" if is_ignored else "heard", *asked]

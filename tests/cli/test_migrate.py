@@ -7,8 +7,8 @@ from pathlib import Path
 import asyncpg
 
 from tests.cli.test_postgres import PostgresHouse
-from tests.live import wait_until
 from tests.postgres import PostgresServer
+from tests.waiting import wait_until
 
 _WAITS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 
@@ -20,9 +20,9 @@ def test_a_migration_that_waits_is_ended_by_ctrl_c_in_a_sentence(postgres: Postg
         other = runner.run(asyncpg.connect(url))
         runner.run(other.execute("BEGIN; LOCK TABLE schema_migration"))
         with house.started("migrate") as waiting:
-            wait_until(lambda: house.sql(_WAITS) == "1", 60)
+            wait_until(lambda: house.sql(_WAITS) == "1")
             waiting.send_signal(signal.SIGINT)
-            printed = waiting.communicate("", 60)
+            printed = waiting.communicate()
         assert (waiting.returncode, printed[0]) == (2, "")
         assert printed[1].startswith("qirsh: stopped: the tables are as they were")
         runner.run(other.close())

@@ -5,7 +5,6 @@ import json
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,13 +20,12 @@ from qirsh.engine.clock import system_clock
 from qirsh.setting_values import PostgresUrl
 from qirsh.settings import read_settings
 from tests.cli.conftest import LAST_LINE
-from tests.cli.demo.test_demo import pasted
-from tests.cli.demo.test_demo_webhooks import PATIENCE_S, both, deliveries, happen, shown
+from tests.cli.demo.test_demo import being_made, pasted
+from tests.cli.demo.test_demo_webhooks import both, deliveries, happen, shown
 from tests.cli.doctor.test_doctor import findings
 from tests.cli.program import PASSWORD, Ended, House
-from tests.forked import Program
-from tests.live import wait_until
 from tests.postgres import PostgresServer
+from tests.waiting import wait_until
 
 CREATE = ("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin")
 
@@ -166,9 +164,7 @@ def test_a_demo_s_webhooks_were_delivered_and_go_on(copied: PostgresHouse) -> No
     with copied.serving("demo", until=LAST_LINE) as demo:
         assert "Signature valid" in shown(demo, happen(copied, demo))
         working, failing = both(copied, demo)
-        wait_until(
-            lambda: {one["state"] for one in deliveries(copied, demo, working["id"])} == {"delivered"}, PATIENCE_S
-        )
+        wait_until(lambda: {one["state"] for one in deliveries(copied, demo, working["id"])} == {"delivered"})
         assert len(deliveries(copied, demo, working["id"])) > 50
         assert {one["state"] for one in deliveries(copied, demo, failing["id"])} == {"waiting"}
     assert copied.invoke("verify").returncode == 0
@@ -200,16 +196,6 @@ def test_credentials_of_another_demo_are_refused(
     file = copied.folder / "demo.json"
     file.write_text(json.dumps(copied.demo() | {"shopAccount": "100000000001"}))
     assert "is of another database" in copied.run("demo").stderr
-
-
-@contextmanager
-def being_made(house: PostgresHouse) -> Iterator[Program]:
-    """A demo that has begun to fill its database, and is not done."""
-    with house.started("demo") as process:
-        while not (house.folder / "secret.key").exists():
-            assert process.poll() is None
-            time.sleep(0.005)
-        yield process
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -335,8 +321,8 @@ def test_two_servers_do_not_share_a_data_directory(copied: PostgresHouse) -> Non
 def test_a_server_of_one_process_goes_on_after_sighup(copied: PostgresHouse) -> None:
     with copied.serving("serve", until="is listening") as server:
         server.process.send_signal(signal.SIGHUP)
-        time.sleep(0.3)
         assert server.get("/healthz") == {"status": "ok"}
+        assert server.stop() == 0
 
 
 # A role that does not own the tables.

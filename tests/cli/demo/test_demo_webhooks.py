@@ -15,7 +15,8 @@ from qirsh.domain.limits import BODY_BYTES_MAX, WEBHOOK_FAILURES_MAX
 from qirsh.domain.webhook_schedule import WAITS_MS
 from tests.cli.conftest import LAST_LINE
 from tests.cli.program import House, Running
-from tests.live import free_port, wait_until
+from tests.live import free_port
+from tests.waiting import wait_until
 
 ENDPOINTS = "/api/v1/webhook-endpoints"
 FAILS = "This receiver of the demo fails on purpose.\n"
@@ -23,7 +24,7 @@ PATIENCE_S = 30
 
 
 def page(running: Running) -> str:
-    with urllib.request.urlopen(f"{running.url}/demo/webhooks", timeout=40) as answer:  # noqa: S310 - our own
+    with urllib.request.urlopen(f"{running.url}/demo/webhooks") as answer:  # noqa: S310 - our own
         text: str = answer.read().decode()
     return text
 
@@ -36,7 +37,7 @@ def call(running: Running, method: str, path: str, key: str, body: dict[str, Any
     content = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
     request = urllib.request.Request(f"{running.url}{path}", content, headers, method=method)  # noqa: S310 - our own
-    with urllib.request.urlopen(request, timeout=40) as answer:  # noqa: S310 - our own
+    with urllib.request.urlopen(request) as answer:  # noqa: S310 - our own
         return json.load(answer)["data"]
 
 
@@ -80,7 +81,7 @@ def shown(running: Running, payment: str) -> str:
         found[:] = [one for one in arrivals(running) if payment in one]
         return bool(found)
 
-    wait_until(has_come, PATIENCE_S)
+    wait_until(has_come)
     return found[0]
 
 
@@ -88,7 +89,7 @@ def refused(running: Running, body: bytes) -> int:
     """The status with which the receiver turns it away."""
     request = urllib.request.Request(f"{running.url}/demo/webhooks", body)  # noqa: S310 - our own
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(request, timeout=40)  # noqa: S310 - our own
+        urllib.request.urlopen(request)  # noqa: S310 - our own
     with caught.value as answer:
         return answer.code
 
@@ -106,7 +107,7 @@ def test_an_event_arrives_and_its_signature_holds(served: tuple[House, Running])
         told = [(one["state"], one["excerpt"]) for one in found if one["id"] == delivery_id]
         return told == [("delivered", "ok\n")]
 
-    wait_until(is_recorded, PATIENCE_S)
+    wait_until(is_recorded)
 
 
 def test_what_is_forged_or_too_large_is_turned_away(served: tuple[House, Running]) -> None:
@@ -161,7 +162,7 @@ def test_at_another_port_both_lead_there(house: House) -> None:
                 found = [one for one in deliveries(house, running, failing) if one["paymentId"] == payment]
                 return bool(found) and found[0]["excerpt"] == FAILS
 
-            wait_until(has_failed, PATIENCE_S)
+            wait_until(has_failed)
         assert urls[-2:] == [f"http://127.0.0.1:{port}/demo/webhooks", f"http://127.0.0.1:{port}/demo/webhooks/failing"]
 
 

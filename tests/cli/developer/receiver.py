@@ -8,11 +8,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from standardwebhooks import Webhook
-
-_PATIENCE_S: Final = 30
 
 
 class Arrived(NamedTuple):
@@ -37,7 +35,7 @@ class Receiver:
 
     def next(self) -> Arrived:
         """As soon as it is there."""
-        return self._arrived.get(timeout=_PATIENCE_S)
+        return self._arrived.get()
 
     def is_empty(self) -> bool:
         return self._arrived.empty()

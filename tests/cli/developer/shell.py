@@ -32,7 +32,7 @@ class Shell:
         request = urllib.request.Request(  # noqa: S310 - our own
             f"{self.url}/api/v1/events/{event}", headers={"Authorization": f"Bearer {self.key}"}
         )
-        with urllib.request.urlopen(request, timeout=40) as answer:  # noqa: S310 - our own
+        with urllib.request.urlopen(request) as answer:  # noqa: S310 - our own
             content: bytes = answer.read()
         return content
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import House, Running
-from tests.live import wait_until
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def desk(served: tuple[House, Running]) -> tuple[House, dict[str, str]]:
 
 def test_the_ledger_is_shown_in_plain_words_and_as_json(desk: tuple[House, dict[str, str]]) -> None:
     house, operator = desk
-    wait_until(lambda: bool(house.act("ledger", "show", **operator)["money"]), 60)
+    wait_until(lambda: bool(house.act("ledger", "show", **operator)["money"]))
     done = house.act("ledger", "show", **operator)
     assert {row["total"] for row in done["money"]} == {"0.00"}
     assert {check["state"] for check in done["checks"]} <= {"holds", "begun", "not asked yet"}
@@ -36,7 +36,7 @@ def test_the_ledger_is_shown_in_plain_words_and_as_json(desk: tuple[House, dict[
 
 def test_the_system_is_shown_without_secrets(desk: tuple[House, dict[str, str]]) -> None:
     house, operator = desk
-    wait_until(lambda: house.act("system", "show", **operator)["doctor"] is not None, 60)
+    wait_until(lambda: house.act("system", "show", **operator)["doctor"] is not None)
     done = house.act("system", "show", **operator)
     assert done["lastBackup"] == "none recorded"
     assert done["settings"]["QIRSH_DATA_DIR"] == str(house.folder)

@@ -1,27 +1,26 @@
 """Operators' acts, with a server and without one, by two operators and by the wrong ones."""
 
+import contextlib
 import json
 import os
 import pty
 import re
-import select
-import subprocess
-import sys
-import threading
-import time
-from contextlib import closing
+import secrets
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
 import pyotp
 import pytest
 
+from qirsh.cli import control_client
 from qirsh.store.sqlite.store import lock_file
-from tests.cli.program import PASSWORD, QIRSH, House, Running, proof
+from tests.cli.program import AS_MODULE, PASSWORD, House, Running, proof
+from tests.forked import start
 
 
 def balance(house: House, account: str) -> list[tuple[Any, ...]]:
-    with closing(apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+    with contextlib.closing(apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         return connection.execute("SELECT currency, amount FROM balance WHERE account = ?", (int(account),)).fetchall()
 
 
@@ -84,7 +83,7 @@ def test_a_merchant_s_way_from_a_person_to_a_key_and_its_end(served: tuple[House
         "person",
         "add",
         "--email",
-        f"m{time.monotonic_ns()}@x.org",
+        f"m{secrets.token_hex(4)}@x.org",
         "--name",
         "مها",
         "--password-stdin",
@@ -198,12 +197,21 @@ def test_an_act_in_the_wrong_folder_is_told_and_makes_nothing(empty: House) -> N
     assert not empty.folder.exists()
 
 
-def test_a_process_that_holds_the_database_for_a_moment_is_waited_for(house: House) -> None:
-    lock = lock_file(house.database)
-    release = threading.Timer(0.7, os.close, [lock])
-    release.start()
+def test_a_process_that_holds_the_database_for_a_moment_is_waited_for(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = [lock_file(house.database)]
+
+    def let_go(_pause_s: float) -> None:
+        os.close(held.pop())
+
+    monkeypatch.setattr(control_client, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=let_go))
     assert house.act("account", "suspend", house.demo()["customer"]["account"], **house.operator())
-    release.join()
+    assert not held
+
+
+# In a session of its own, so that it asks on its own terminal and not on that of the tests.
+ON_A_TERMINAL = f"import os; os.setsid()\n{AS_MODULE}"
 
 
 def test_secrets_are_asked_for_on_the_terminal_and_not_shown(house: House) -> None:
@@ -234,27 +242,16 @@ def test_ctrl_d_at_a_question_does_nothing(house: House) -> None:
 def on_a_terminal(house: House, words: tuple[str, ...], answers: list[tuple[str, str]]) -> tuple[int, str]:
     """Run as a person would: each question is answered with a line when it appears."""
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, *QIRSH, *words],
-        env=house.environment(),
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        start_new_session=True,
-    )
+    process = start(["-c", ON_A_TERMINAL, *words], env=house.environment(), stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     shown, waiting = "", list(answers)
     with process, os.fdopen(master, "r+b", buffering=0) as terminal:
-        while select.select([terminal], [], [], 30)[0]:
-            try:
+        with contextlib.suppress(OSError):  # The other side has closed.
+            while True:
                 shown += terminal.read(1000).decode()
-            except OSError:  # The other side has closed.
-                break
-            if waiting and shown.endswith(waiting[0][0]):
-                terminal.write(f"{waiting.pop(0)[1]}\n".encode())
-        else:
-            process.kill()
-    return process.returncode, shown
+                if waiting and shown.endswith(waiting[0][0]):
+                    terminal.write(f"{waiting.pop(0)[1]}\n".encode())
+        return process.wait(), shown
 
 
 def test_a_pin_is_set_back_by_two_a_day_later_and_can_be_kept(house: House) -> None:

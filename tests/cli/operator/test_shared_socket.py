@@ -46,7 +46,8 @@ class UserHouse(House):
         shared = {"QIRSH_CONTROL_SOCKET": str(self.socket), "QIRSH_OPERATORS_GROUP": str(GROUP)}
         return super().environment(**shared | variables)
 
-    def started(self, *words: str, umask: int = -1, **variables: str) -> Program:
+    def started(self, *words: str, umask: int = -1, first: str = "", **variables: str) -> Program:
+        assert not first, "it becomes another user first"
         return self._as(SERVICE, f"{GROUP}", words, umask=umask, environment=self.environment(**variables))
 
     def asked(self, user: int, groups: str, *words: str, stdin: str = "", **variables: str) -> Ended:
@@ -54,7 +55,7 @@ class UserHouse(House):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("QIRSH_")}
         told = clean | {"QIRSH_CONTROL_SOCKET": str(self.socket)} | variables
         with self._as(user, groups, words, umask=-1, environment=told) as process:
-            printed, complained = process.communicate(stdin, 60)
+            printed, complained = process.communicate(stdin)
             return Ended(process.wait(), printed, complained)
 
     @staticmethod
@@ -128,7 +129,7 @@ def test_a_member_of_the_group_reads_neither_data_nor_secret(desk: Desk) -> None
     paths = [str(desk.house.folder / name) for name in ("qirsh.db", "secret.key", "serving.json")]
     told = ["-c", code, str(OPERATOR), str(GROUP), *paths]
     with start(told, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        printed, complained = process.communicate("", 60)
+        printed, complained = process.communicate()
     assert (printed.split(), complained) == (["closed"] * 3, "")
     assert all(Path(path).exists() for path in paths)
 

@@ -1,8 +1,7 @@
 """`qirsh serve` with several processes on a database of their own, and people who call them."""
 
 import contextlib
-import os
-import signal
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -12,11 +11,12 @@ from typing import Final
 from qirsh.settings import Settings, read_settings
 from tests import postgres
 from tests.cli.program import House, Running
-from tests.live import InProcess, wait_until
+from tests.live import InProcess
+from tests.waiting import wait_until
 
 CLIENTS: Final = 8
 SECRET: Final = "0123456789abcdef" * 2
-SOON_S: Final = 60  # A busy machine may be late.
+_LISTENS: Final = "0A"  # Among the states of /proc/net/tcp.
 
 
 class Town:
@@ -52,28 +52,34 @@ class Family:
         return [int(pid) for pid in Path(f"/proc/{self.parent}/task/{self.parent}/children").read_text().split()]
 
     def is_ready(self) -> bool:
-        """Whether each child serves: it alone answers while the others are held."""
+        """True if the event loop of each child waits for connections. Nobody is asked: another child might answer."""
         children = self.children()
-        return len(children) == self._workers and all(self._serves(child, children) for child in children)
+        return len(children) == self._workers and all(self._serves(child) for child in children)
 
     def is_listening(self) -> bool:
         with contextlib.suppress(ConnectionError), socket.create_connection(("127.0.0.1", self.port)):
             return True
         return False
 
-    def _serves(self, child: int, children: list[int]) -> bool:
-        others = [other for other in children if other != child]
-        try:
-            for other in others:
-                os.kill(other, signal.SIGSTOP)
-            with socket.create_connection(("127.0.0.1", self.port), timeout=0.3) as client:
-                client.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
-                return client.recv(65536).startswith(b"HTTP/1.1 200")
-        except TimeoutError:
-            return False
-        finally:
-            for other in others:
-                os.kill(other, signal.SIGCONT)
+    def _serves(self, child: int) -> bool:
+        descriptors = Path(f"/proc/{child}/fd")
+        listener = self._listener()
+        with contextlib.suppress(FileNotFoundError):  # It closes one, or ends.
+            for link in descriptors.iterdir():
+                if str(link.readlink()) == "anon_inode:[eventpoll]":
+                    watched = re.findall(
+                        r"^tfd: +(\d+)", (link.parents[1] / "fdinfo" / link.name).read_text(), re.MULTILINE
+                    )
+                    if any(str((descriptors / number).readlink()) == listener for number in watched):
+                        return True
+        return False
+
+    def _listener(self) -> str:
+        """What the links of its descriptors read."""
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        place = f"0100007F:{self.port:04X}"
+        [inode] = [row[9] for row in rows if row[1] == place and row[3] == _LISTENS]
+        return f"socket:[{inode}]"
 
 
 def settings_of(folder: Path, url: str) -> Settings:
@@ -90,7 +96,7 @@ def serving_family(town: Town, house: House, *, workers: int, **settings: str) -
             yield one
             one.running.process.kill()
         # Whatever the test was about, nobody is left who could hold the database.
-        wait_until(lambda: not alive(town, url), SOON_S)
+        wait_until(lambda: not alive(town, url))
 
 
 def alive(town: Town, url: str) -> bool:

@@ -1,22 +1,25 @@
 """`qirsh serve` from its first start to its end."""
 
+import asyncio
 import contextlib
-import resource
+import os
+import re
 import shlex
 import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-from tests.cli.program import PASSWORD, House
-from tests.live import free_port
+from tests.cli.program import PASSWORD, QIRSH, House, Running
+from tests.faults.served import taken
+from tests.forked import start
+from tests.line import Line
+from tests.live import Call, free_port
+from tests.waiting import wait_until
 
 READY = "There is no operator yet"
 BEGIN = "operator create"
@@ -28,10 +31,16 @@ from qirsh.cli.serve.command import run_until_signal
 async def open_for_ever():
     print("opening", flush=True)
     try:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
     finally:
         print("closed", flush=True)
 run_until_signal(open_for_ever())
+"""
+# With few descriptors.
+AS_FROM_A_SHELL = """
+import resource
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
 """
 VISIT = """
 import sqlite3, sys
@@ -41,18 +50,9 @@ connection.close()
 """
 
 
-@pytest.fixture
-def few_descriptors() -> Iterator[None]:
-    """As a shell has them."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_serve_answers_on_the_address_it_prints_and_ends_well_on_a_signal(number: int, empty: House) -> None:
-    with empty.serving("serve", until=READY, is_afresh=True) as running:
+    with empty.serving("serve", until=READY, is_afresh=number == signal.SIGTERM) as running:
         assert running.get("/healthz") == {"status": "ok"}
         assert running.stop(number) == 0
         assert running.process.stderr is not None
@@ -76,7 +76,7 @@ def test_browsers_are_told_to_stay_with_https_where_it_is_https(empty: House, sc
         assert process.stdout is not None
         assert any(READY in line for line in process.stdout)
         for path in ("/healthz", "/sign-in", "/nowhere"):
-            with contextlib.closing(HTTPConnection("127.0.0.1", port, timeout=20)) as line:
+            with contextlib.closing(HTTPConnection("127.0.0.1", port)) as line:
                 line.request("GET", path, headers={"Host": "pay.example"})
                 told.add(line.getresponse().headers["strict-transport-security"])
         process.send_signal(signal.SIGTERM)
@@ -85,7 +85,7 @@ def test_browsers_are_told_to_stay_with_https_where_it_is_https(empty: House, sc
 
 @pytest.mark.parametrize("has_shared_socket", [False, True], ids=["its own socket", "a socket for operators"])
 def test_serve_on_an_empty_database_says_how_to_begin_and_what_it_says_works_from_anywhere(
-    empty: House, tmp_path: Path, *, has_shared_socket: bool
+    empty: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_shared_socket: bool
 ) -> None:
     path = f"{empty.folder}/operators.sock"
     shared = empty.serving("serve", until=BEGIN, QIRSH_CONTROL_SOCKET=path)
@@ -96,39 +96,40 @@ def test_serve_on_an_empty_database_says_how_to_begin_and_what_it_says_works_fro
         assert told == ({"QIRSH_CONTROL_SOCKET": path} if has_shared_socket else {"QIRSH_DATA_DIR": str(empty.folder)})
         elsewhere = tmp_path / "elsewhere"
         elsewhere.mkdir()
-        begun = subprocess.run(
-            [sys.executable, "-m", "qirsh", *words, "--password-stdin"],
-            cwd=elsewhere,
-            env={name: value for name, value in empty.environment().items() if not name.startswith("QIRSH_")} | told,
-            input=f"{PASSWORD}\n",
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert "authenticator key" in begun.stdout
+        monkeypatch.chdir(elsewhere)
+        pipe = subprocess.PIPE
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("QIRSH_")}
+        begin = [*QIRSH, *words, "--password-stdin"]
+        with start(begin, env=clean | told, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            begun, complained = process.communicate(f"{PASSWORD}\n")
+        assert (process.returncode, complained) == (0, "")
+        assert "authenticator key" in begun
         assert not list(elsewhere.iterdir())
         running.stop()
     with empty.serving("serve", until="listening") as running:
-        time.sleep(0.1)
-        running.stop()
+        assert running.stop() == 0
         assert running.process.stdout is not None
         assert "operator" not in running.process.stdout.read()
 
 
-def test_a_signal_answers_a_long_poll_at_once_and_a_second_one_changes_nothing(house: House) -> None:
+def test_a_signal_answers_a_long_poll_and_a_second_one_changes_nothing(house: House) -> None:
+    """That it is answered at once, the tests of faults see."""
     demo = house.demo()
-    answers: list[str] = []
+    call = Call("GET", f"/api/v1/remote-payments/{demo['payment']}?wait=30", demo["apiKey"])
     with house.serving("serve", until="listening") as running:
-        path = f"/api/v1/remote-payments/{demo['payment']}?wait=30"
-        poller = threading.Thread(target=lambda: answers.append(str(running.get(path, demo["apiKey"]))))
-        poller.start()
-        time.sleep(0.5)
-        begin = time.monotonic()
-        running.process.send_signal(signal.SIGTERM)
-        assert running.stop(signal.SIGINT) == 0
-        assert time.monotonic() - begin < 10
-        poller.join()
-    assert "pending" in answers[0]
+        port = int(running.url.rpartition(":")[2])
+
+        async def scene() -> None:
+            async with Line(port) as line:
+                await line.connect()
+                poll = asyncio.create_task(line.ask(call))
+                await taken(port)
+                running.process.send_signal(signal.SIGTERM)
+                running.process.send_signal(signal.SIGINT)
+                assert (await poll).data["status"] == "pending"
+
+        asyncio.run(scene())
+        assert running.process.wait() == 0
 
 
 def test_a_second_interrupt_does_not_cut_off_who_is_still_served(empty: House) -> None:
@@ -139,19 +140,32 @@ def test_a_second_interrupt_does_not_cut_off_who_is_still_served(empty: House) -
             assert client.recv(65536)
             for _ in range(2):
                 running.process.send_signal(signal.SIGINT)
-                time.sleep(0.3)
+                wait_until(lambda: not is_pending(running, signal.SIGINT))
+                wait_until(lambda: not is_listening(port))
             client.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
             assert client.recv(65536).startswith(b"HTTP/1.1 200")
-        assert running.process.wait(10) == 0
+        assert running.process.wait() == 0
+
+
+def is_pending(running: Running, number: int) -> bool:
+    """Whether the process has not taken this signal yet."""
+    status = Path(f"/proc/{running.process.pid}/status").read_text()
+    return bool(int(re.findall(r"^ShdPnd:\s+(\w+)", status, re.MULTILINE)[0], 16) >> (number - 1) & 1)
+
+
+def is_listening(port: int) -> bool:
+    with contextlib.suppress(ConnectionError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
 
 
 def test_a_signal_while_it_opens_ends_it_well() -> None:
-    with subprocess.Popen([sys.executable, "-c", OPENING], stdout=subprocess.PIPE, text=True) as process:
+    with start(["-c", OPENING], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "opening\n"
         process.send_signal(signal.SIGTERM)
         assert process.stdout.read() == "closed\n"
-    assert process.returncode == 0
+        assert process.wait() == 0
 
 
 def test_nothing_it_makes_can_be_opened_by_others_whatever_the_umask(empty: House) -> None:
@@ -162,8 +176,8 @@ def test_nothing_it_makes_can_be_opened_by_others_whatever_the_umask(empty: Hous
     assert set(found.values()) == {0o600}
 
 
-def test_the_descriptor_limit_is_raised(empty: House, few_descriptors: None) -> None:  # noqa: ARG001 - inherited
-    with empty.serving("serve", until=READY, is_afresh=True) as running:
+def test_the_descriptor_limit_is_raised(empty: House) -> None:
+    with empty.serving("serve", until=READY, first=AS_FROM_A_SHELL) as running:
         limits = Path(f"/proc/{running.process.pid}/limits").read_text().splitlines()
     [line] = [line for line in limits if line.startswith("Max open files")]
     soft, hard = line.split()[3:5]

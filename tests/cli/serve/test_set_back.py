@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from tests.cli.program import House, Running
-from tests.live import wait_until
+from tests.waiting import wait_until
 
 
 def remembered(house: House) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def test_an_older_file_whose_epoch_was_raised_is_served_and_remembered_anew(hous
     connection.close()
     assert "note  Chain memory" in house.invoke("doctor").stdout
     with house.serving("serve", until="listening") as running:
-        wait_until(lambda: remembered(house)["epoch"] == 1, 30)
+        wait_until(lambda: remembered(house)["epoch"] == 1)
         assert remembered(house)["number"] < head["number"]
         assert running.stop() == 0
     assert "ok    Chain memory" in house.invoke("doctor").stdout
@@ -132,7 +132,7 @@ def test_a_memory_that_is_damaged_is_told_and_keeps_nobody_from_serving(house: H
     (house.folder / "chain-head.json").write_bytes(b"[{")
     assert "bad   Chain memory" in house.invoke("doctor").stdout
     with house.serving("serve", until="listening") as running:
-        wait_until(lambda: "ok    Chain memory" in house.invoke("doctor").stdout, 30)
+        wait_until(lambda: "ok    Chain memory" in house.invoke("doctor").stdout)
         assert running.stop() == 0
         assert running.process.stderr is not None
         assert "chain-head.json cannot be read" in running.process.stderr.read()
@@ -146,9 +146,9 @@ def test_an_older_file_in_the_place_of_a_running_servers_is_noticed_without_a_co
     with house.serving("serve", until="listening") as running:
         before = remembered(house)["number"]
         change(house, "resume")
-        wait_until(lambda: remembered(house)["number"] > before, 30)
+        wait_until(lambda: remembered(house)["number"] > before)
         (tmp_path / "older" / "qirsh.db").replace(house.database)
-        assert running.process.wait(30) == 70
+        assert running.process.wait() == 70
         assert running.process.stderr is not None
         said = running.process.stderr.read()
         [critical] = [line for line in said.splitlines() if "CRITICAL" in line and "deleted or replaced" in line]

@@ -1,21 +1,23 @@
 """What systemd hears of a service that it has started, from its first moment to its end."""
 
+import asyncio
+import contextlib
 import signal
 import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import cast
 
 import pytest
 
+from qirsh.cli.serve.command import _say_alive as say_alive
 from qirsh.cli.serve.supervisor import Supervisor
 from qirsh.cli.serve.systemd import Systemd
 from qirsh.settings import ServiceManager, service_manager
 from tests.cli.program import House
 from tests.cli.serve.test_supervisor import IDLE
-
-_PATIENCE_S: Final = 60
+from tests.waiting import NEVER_S, SkippingLoop
 
 
 class Manager:
@@ -25,7 +27,6 @@ class Manager:
         self.path = str(path)
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._line.bind(self.path)
-        self._line.settimeout(_PATIENCE_S)
 
     def hear(self) -> str:
         return self._line.recv(1000).decode().split("\n")[0]
@@ -35,15 +36,13 @@ class Manager:
         while self.hear() != word:
             pass
 
-    def is_silent(self) -> bool:
-        """For a second, after what was said before is read."""
-        self._line.settimeout(1)
-        try:
-            for _ in range(100):
-                self.hear()
-        except TimeoutError:
-            return True
-        return False
+    def heard(self) -> int:
+        """How many words wait to be read; they are read."""
+        count = 0
+        with contextlib.suppress(BlockingIOError):
+            while self._line.recv(1000, socket.MSG_DONTWAIT):
+                count += 1
+        return count
 
     def close(self) -> None:
         self._line.close()
@@ -65,11 +64,26 @@ def test_a_service_says_when_it_serves_that_it_lives_and_when_it_stops(empty: Ho
         manager.hear_until("STOPPING=1")
 
 
-def test_a_loop_that_stands_still_says_nothing(empty: House, manager: Manager) -> None:
-    with empty.serving("serve", until="no operator", NOTIFY_SOCKET=manager.path, WATCHDOG_USEC="200000") as running:
-        manager.hear_until("WATCHDOG=1")
-        running.process.send_signal(signal.SIGSTOP)
-        assert manager.is_silent()
+def test_the_loop_that_serves_says_that_it_lives(manager: Manager) -> None:
+    """One that stands still says nothing: its time has to pass, and it has to turn."""
+    systemd = Systemd(ServiceManager(manager.path, watchdog_s=2 * NEVER_S))
+
+    async def scene() -> None:
+        living = asyncio.create_task(say_alive(systemd))
+        for _ in range(3):
+            await asyncio.to_thread(manager.hear)
+            loop.skip(NEVER_S / 2)
+            for _ in range(3):  # Turns of the loop: it would say so in the one after the skip.
+                await asyncio.sleep(0)
+            assert manager.heard() == 0
+            loop.skip(NEVER_S / 2)
+        await asyncio.to_thread(manager.hear)
+        assert manager.heard() == 0
+        living.cancel()
+
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        loop = cast("SkippingLoop", runner.get_loop())
+        runner.run(scene())
 
 
 def test_of_several_processes_the_parent_speaks_also_of_a_reload(manager: Manager) -> None:
@@ -83,7 +97,7 @@ def test_of_several_processes_the_parent_speaks_also_of_a_reload(manager: Manage
             super().ready()
             signal.raise_signal(signals.pop())
 
-    systemd = Signalled(ServiceManager(manager.path, watchdog_s=60))
+    systemd = Signalled(ServiceManager(manager.path, watchdog_s=2 * NEVER_S))
     parent = Supervisor(1, command, listeners=[], on_ready=lambda _: None, systemd=systemd)
     assert parent.run() == 0
     heard = []
@@ -104,6 +118,5 @@ def test_what_is_for_another_process_or_nobody_does_not_count() -> None:
 def test_an_abstract_address_is_spoken_to() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
         line.bind("\0qirsh-test-notify")
-        line.settimeout(_PATIENCE_S)
         Systemd(ServiceManager("@qirsh-test-notify")).ready()
         assert line.recv(100) == b"READY=1"
