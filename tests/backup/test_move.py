@@ -2,13 +2,14 @@
 
 import asyncio
 import io
+import itertools
 import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import asyncpg
 import pytest
@@ -42,12 +43,22 @@ from qirsh.store.verify import verify
 from tests.backup.conftest import Place, Placed
 from tests.database import database_at
 from tests.line_to_database import LineToDatabase
-from tests.live import wait_until
 from tests.store.postgres.test_postgres import creates
+from tests.waiting import wait_until
 
-BOTH_WAYS = pytest.mark.parametrize(
-    ("old", "new"), [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sqlite")]
-)
+_WAYS: Final = [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sqlite")]
+
+
+def ways(*of_each_change: tuple[str, str]) -> pytest.MarkDecorator:
+    """From an engine to an engine: these for each change, and the others in the long run."""
+    return pytest.mark.parametrize(
+        ("old", "new"), [pytest.param(*way, marks=() if way in of_each_change else pytest.mark.slow) for way in _WAYS]
+    )
+
+
+BOTH_WAYS: Final = ways(*_WAYS[:2])
+TO_POSTGRESQL: Final = ways(_WAYS[0])
+OF_FILES: Final = ways(_WAYS[2])
 
 
 def moved(place: Place, to: Place) -> int:
@@ -81,9 +92,10 @@ def everything(place: Place) -> dict[str, object]:
 
 @BOTH_WAYS
 def test_all_of_it_is_there_and_the_old_one_is_never_served_again(
-    old: str, new: str, filled_copy: Placed, empty: Placed
+    old: str, new: str, filled_copy: Placed, empty: Placed, tmp_path: Path
 ) -> None:
     place, to = filled_copy(old), empty(new)
+    (tmp_path / "elsewhere").mkdir()
     before = everything(place)
     assert moved(place, to) > 100
     assert everything(to) == before
@@ -92,10 +104,20 @@ def test_all_of_it_is_there_and_the_old_one_is_never_served_again(
         _open(place)
     with source_of(place) as source, pytest.raises(UnusableDatabase, match="was moved to the new place"):
         take_backup(source, io.BytesIO(), system_clock, Progress())
+    another: Place = tmp_path / "elsewhere/qirsh.db" if new == "sqlite" else empty(new)
+    for place_again in (to, another):  # As if the new one were out of the way, on a disk that is not mounted.
+        with pytest.raises(UnusableDatabase, match=r"moved to the new place .*: serve that one$"):
+            move_store(place, place_again, f"the new place {to}", Progress())
+    with pytest.raises(UnusableDatabase, match=r"moved to the new place .*: it cannot go elsewhere; serve that one$"):
+        moved(place, another)
+    with pytest.raises(UnusableDatabase, match=r"moved to the new place .*: serve that one$"):
+        _open(place)
+    assert _is_empty(another)
+    assert everything(to) == before
     _open(to)
 
 
-@BOTH_WAYS
+@OF_FILES
 def test_a_store_that_was_set_back_is_not_moved(old: str, new: str, filled_copy: Placed, empty: Placed) -> None:
     place, to = filled_copy(old), empty(new)
     before = everything(place)
@@ -139,27 +161,7 @@ def test_a_move_that_is_ended_changes_nothing_or_ends_well_the_next_time(
     assert everything(to) == before
 
 
-@BOTH_WAYS
-def test_what_has_arrived_is_not_moved_again_even_if_its_new_place_looks_empty(
-    old: str, new: str, filled_copy: Placed, empty: Placed, tmp_path: Path
-) -> None:
-    place, to = filled_copy(old), empty(new)
-    (tmp_path / "elsewhere").mkdir()
-    elsewhere: Place = tmp_path / "elsewhere/qirsh.db" if new == "sqlite" else empty(new)
-    moved(place, to)
-    before = everything(to)
-    for another in (to, elsewhere):  # As if the new one were out of the way, on a disk that is not mounted.
-        with pytest.raises(UnusableDatabase, match=r"moved to the new place .*: serve that one$"):
-            move_store(place, another, f"the new place {to}", Progress())
-    with pytest.raises(UnusableDatabase, match=r"moved to the new place .*: it cannot go elsewhere; serve that one$"):
-        moved(place, elsewhere)
-    with pytest.raises(UnusableDatabase, match=r"moved to the new place .*: serve that one$"):
-        _open(place)
-    assert _is_empty(elsewhere)
-    assert everything(to) == before
-
-
-@BOTH_WAYS
+@OF_FILES
 def test_a_move_that_is_ended_when_all_has_arrived_sends_nobody_anywhere_else(
     old: str, new: str, filled_copy: Placed, empty: Placed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,7 +221,7 @@ def test_of_two_that_fill_one_database_the_second_is_told_of_the_first(empty: Pl
             postgres_target(url, schema) as (*_, first),
         ):
             second = pool.submit(fill)
-            wait_until(lambda: first.select("SELECT count(*) FROM pg_locks WHERE NOT granted") == [(1,)], 10)
+            wait_until(lambda: first.select("SELECT count(*) FROM pg_locks WHERE NOT granted") == [(1,)])
             if not is_kept:
                 raise KeyboardInterrupt
         told = second.exception()
@@ -252,7 +254,7 @@ def test_a_server_that_was_cut_off_finds_that_the_store_was_moved(
 
     async def scene() -> None:
         line = LineToDatabase(url)
-        async with asyncio.timeout(60), line as address:
+        async with line as address:
             store = await open_postgres(address, clock=None, entropy=system_entropy)
             await store.transact(creates(1))
             line.is_down = True
@@ -276,7 +278,7 @@ def test_a_server_that_was_cut_off_finds_that_the_store_was_moved(
         assert source.select("SELECT count(*) FROM payment WHERE note = 'here'") == [(1,)]
 
 
-@BOTH_WAYS
+@TO_POSTGRESQL
 def test_a_store_that_was_begun_where_another_was_to_arrive_is_told_apart(
     old: str, new: str, filled_copy: Placed, empty: Placed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,11 +294,12 @@ def test_a_store_that_was_begun_where_another_was_to_arrive_is_told_apart(
         assert everything(to) == before
 
 
+@pytest.mark.parametrize("old", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def test_a_path_is_a_place_on_one_machine_alone(
-    filled_copy: Placed, empty: Placed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    old: str, filled_copy: Placed, empty: Placed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another machine moves the store to the path of the same name, where the first was ended after its mark."""
-    place, to = filled_copy("postgresql"), empty("sqlite")
+    place, to = filled_copy(old), empty("sqlite")
     assert isinstance(to, Path)
     elsewhere = tmp_path / "of the other machine" / to.name
     elsewhere.parent.mkdir()
@@ -308,6 +311,7 @@ def test_a_path_is_a_place_on_one_machine_alone(
     assert [file.name for file in to.parent.iterdir() if file.suffix != ".lock"] == [to.name]
 
 
+@pytest.mark.slow
 def test_a_store_moves_from_one_postgresql_database_to_another(filled_copy: Placed, empty: Placed) -> None:
     place, to = filled_copy("postgresql"), empty("postgresql")
     before = everything(place)
@@ -319,29 +323,42 @@ def test_a_store_moves_from_one_postgresql_database_to_another(filled_copy: Plac
 
 
 def test_who_has_just_ended_may_leave_and_who_stays_keeps_a_store_where_it_is(
-    filled_copy: Placed, empty: Placed
+    filled_copy: Placed, empty: Placed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, to = filled_copy("postgresql"), empty("sqlite")
 
-    def serving(seconds: float, is_there: threading.Event) -> None:
+    def serving(leaves: threading.Event, is_there: threading.Event) -> None:
         async def connected() -> None:
             connection = await asyncpg.connect(str(place), server_settings={"application_name": "qirsh"})
             is_there.set()
-            await asyncio.sleep(seconds)
+            await asyncio.to_thread(leaves.wait)
             await connection.close()
 
         asyncio.run(connected())
 
+    seconds = itertools.count()
+    monkeypatch.setattr(move, "monotonic", lambda: float(next(seconds)))  # At each look another second has passed.
     with ThreadPoolExecutor(1) as beside:
-        staying = beside.submit(serving, 4, is_there := threading.Event())
+        staying = beside.submit(serving, leaves := threading.Event(), is_there := threading.Event())
         is_there.wait()
         with pytest.raises(UnusableDatabase, match="the database is served: stop every server first"):
             moved(place, to)
+        leaves.set()
         staying.result()
-        leaving = beside.submit(serving, 0.5, is_there := threading.Event())
+
+        def look() -> float:
+            """The clock stands still. It is asked again once somebody was found to be there."""
+            if next(looks):
+                leaves.set()
+            return 0.0
+
+        looks, leaves = itertools.count(), threading.Event()
+        monkeypatch.setattr(move, "monotonic", look)
+        leaving = beside.submit(serving, leaves, is_there := threading.Event())
         is_there.wait()
         assert moved(place, to) > 100
         leaving.result()
+    assert next(looks) > 1
     assert verify(to, lambda _: None) == []
 
 
