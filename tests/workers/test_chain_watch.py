@@ -18,7 +18,9 @@ from qirsh.workers.chain_watch import ChainWatch
 from qirsh.workers.sealer import Sealer
 from tests.live import Call, InProcess, in_process, pay, refused
 from tests.postgres import PostgresServer
-from tests.store.filled import FILLED, fill, open_store
+from tests.store.filled import FILLED, open_store
+from tests.waiting import until
+from tests.workers.broken_books import copy_filled
 
 READY: Final = Call("GET", "/readyz")
 CUT: Final = "DELETE FROM seal WHERE number = (SELECT max(number) FROM seal)"
@@ -271,13 +273,12 @@ def test_a_process_whose_database_was_replaced_takes_nothing_more_and_ends_witho
 
         engine = Engine(store, on_fatal=die)
         engine.start()
-        watch = ChainWatch(store, engine, ManualClock(FILLED.now), ChainMemory(tmp_path))
-        looking = asyncio.create_task(watch.run())
-        await asyncio.sleep(0.1)
+        memory = ChainMemory(tmp_path)
+        looking = asyncio.create_task(ChainWatch(store, engine, ManualClock(FILLED.now), memory).run())
+        await until(memory.path.exists)
         assert deaths == []
         ENDS[way](path)
-        async with asyncio.timeout(30):
-            await died.wait()
+        await died.wait()
         with pytest.raises(Overloaded):
             await engine.submit(CreatePayment(FILLED.shop, 100, "USD", "late"))
         looking.cancel()
@@ -285,7 +286,7 @@ def test_a_process_whose_database_was_replaced_takes_nothing_more_and_ends_witho
         with contextlib.suppress(Exception):
             await store.close()
 
-    fill(path)
+    copy_filled(path)
     asyncio.run(play())
     assert deaths == [way]
     assert len([record for record in caplog.records if record.levelname == "CRITICAL"]) == 1

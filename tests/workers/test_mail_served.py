@@ -1,24 +1,20 @@
 """Mails of a service that is served: killed at the worst moment, by several processes, told to end while it sends."""
 
-import asyncio
 import contextlib
 import os
 import signal
-import time
+import socket
+import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 
-import apsw
 import pytest
 from aiosmtpd.smtp import SMTP
 
 from qirsh.engine.clock import system_clock
-from qirsh.settings import read_settings
-from tests.cli.program import House, Running
-from tests.live import InProcess, Live, live, wait_until
+from tests.live import _SERVE, InProcess, Live, live
 from tests.postgres import PostgresServer
+from tests.waiting import NEVER_S, until, wait_until
 from tests.workers.mailing import post
 from tests.workers.post_office import PostOffice, hanging, post_office, saying
 
@@ -41,9 +37,9 @@ def add_letters(world: Live, addresses: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def served(engine: PostgresServer | None, office: PostOffice, count: int, processes: int = 1) -> Iterator[Live]:
+def served(engine: PostgresServer | None, office: PostOffice, count: int) -> Iterator[Live]:
     """A service that finds letters when it starts."""
-    with live(engine, shops=0, people=0, processes=processes, more=settings_of(office)) as world:
+    with live(engine, shops=0, people=0, more=settings_of(office)) as world:
         world.stop()
         add_letters(world, [f"person{number}@home.example" for number in range(count)])
         world.start()
@@ -72,11 +68,11 @@ def test_killed_between_sending_and_forgetting_it_sends_that_one_mail_again_and_
         office.at_mail = deadly
         with contextlib.suppress(RuntimeError):  # It may not live until it is ready.
             world.start()
-        assert world.process.wait(20) == -signal.SIGKILL
+        assert world.process.wait() == -signal.SIGKILL
         third = office.taken[-1]["To"]
         assert len(office.taken) == 3
         world.start()
-        wait_until(lambda: all_sent(world), 20)
+        wait_until(lambda: all_sent(world))
     ids = Counter(message["Message-ID"] for message in office.taken)
     assert sorted(ids.values()) == [1, 1, 1, 1, 2]
     twins = [message for message in office.taken if ids[message["Message-ID"]] == 2]
@@ -84,61 +80,52 @@ def test_killed_between_sending_and_forgetting_it_sends_that_one_mail_again_and_
     assert twins[0]["To"] == third
 
 
-def test_of_several_processes_one_sends_also_when_a_mail_takes_longer_than_a_lease(
-    postgres: PostgresServer, office: PostOffice
-) -> None:
-    async def slow(_server: SMTP, _address: str) -> str:
-        await asyncio.sleep(6)
-        office.at_mail = saying("250 OK")
-        return "250 OK"
-
-    office.at_mail = slow
-    with served(postgres, office, 8, processes=2) as world:
-        wait_until(lambda: all_sent(world), 30)
-    assert sorted(office.recipients) == [f"person{number}@home.example" for number in range(8)]
-
-
 @contextlib.contextmanager
-def sending(folder: Path, office: PostOffice) -> Iterator[tuple[House, Running]]:
-    """The program, as operators start and stop it, while it sends the one letter that it has."""
-    house = House(folder / "data")
-    with InProcess(read_settings({"QIRSH_DATA_DIR": str(house.folder)}), system_clock) as still:
-        post(still, "sara@home.example")
-    server, sender = settings_of(office).values()
-    with house.serving("serve", until="listening", QIRSH_SMTP_URL=server, QIRSH_MAIL_FROM=sender) as running:
-        wait_until(lambda: bool(office.taken), 20)
-        yield house, running
+def sending(office: PostOffice, monkeypatch: pytest.MonkeyPatch, *, leave_s: float) -> Iterator[Live]:
+    """It sends the one letter that it has, with so much time to end it when it is told to end, and no other limits."""
+    limits = f"""
+import qirsh.workers.mail_sender
+import qirsh.workers.smtp_client
+qirsh.workers.mail_sender._LEAVE_S = {leave_s}
+qirsh.workers.mail_sender._ONE_MAIL_S_MAX = {NEVER_S}
+qirsh.workers.smtp_client.SmtpLine.__init__.__kwdefaults__["silence_s"] = {NEVER_S}
+"""
+    monkeypatch.setattr("tests.live._SERVE", limits + _SERVE)
+    with served(None, office, 1) as world:
+        wait_until(lambda: bool(office.taken))
+        yield world
 
 
-def letters_of(house: House) -> int:
-    with closing(apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        [(count,)] = connection.execute("SELECT count(*) FROM mail").fetchall()
-    assert isinstance(count, int)
-    return count
+def accepts(port: int) -> bool:
+    with socket.socket() as line:
+        return line.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_told_to_end_it_does_not_wait_for_a_server_that_hangs_and_keeps_the_mail(
-    tmp_path: Path, office: PostOffice
+    office: PostOffice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     office.at_mail = hanging
-    with sending(tmp_path, office) as (house, running):
-        began = time.monotonic()
-        running.process.terminate()
-        assert running.process.wait(30) == 0
-        assert time.monotonic() - began < 12
-        assert running.process.stderr is not None
-        assert "uncaught" not in running.process.stderr.read()
-        assert letters_of(house) == 1
+    with sending(office, monkeypatch, leave_s=0.1) as world:
+        world.process.terminate()
+        assert world.process.wait() in {0, -signal.SIGTERM}
+        assert "uncaught" not in world.log.read_text()
+        assert not all_sent(world)
 
 
-def test_told_to_end_while_a_mail_is_taken_it_forgets_it_first(tmp_path: Path, office: PostOffice) -> None:
+def test_told_to_end_while_a_mail_is_taken_it_forgets_it_first(
+    office: PostOffice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_answer = threading.Event()
+
     async def slow(_server: SMTP, _address: str) -> str:
-        await asyncio.sleep(2)
+        await until(may_answer.is_set)
         return "250 OK"
 
     office.at_mail = slow
-    with sending(tmp_path, office) as (house, running):
-        running.process.terminate()
-        assert running.process.wait(30) == 0
-        assert letters_of(house) == 0
+    with sending(office, monkeypatch, leave_s=NEVER_S) as world:
+        world.process.terminate()
+        wait_until(lambda: not accepts(world.settings.port))
+        may_answer.set()
+        assert world.process.wait() in {0, -signal.SIGTERM}
+        assert all_sent(world)
     assert len(office.taken) == 1

@@ -1,26 +1,27 @@
 """A role that fails each time is told: by the log, and by readiness if the service cannot do without it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from qirsh.domain.limits import LEASE_MS, LEASE_RENEWAL_MS
+from qirsh.domain.limits import LEASE_MS
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
 from qirsh.metrics.catalogue import ROLES
 from qirsh.store.interface import StoreUnavailable
+from qirsh.workers import ledger_auditor, sealer
+from qirsh.workers import role as role_module
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.role import Role
 from qirsh.workers.sealer import Sealer
 from tests.live import Call, InProcess, in_process
 from tests.postgres import PostgresServer
-from tests.store.filled import fill, open_store
-
-_LOOKS_MAX: Final = 400
-_LEFT_S_MAX: Final = 30.0  # Whoever takes longer hangs.
+from tests.store.filled import open_store
+from tests.workers.broken_books import copy_filled
+from tests.workers.webhooks import until
 
 
 def played(
@@ -48,7 +49,7 @@ def played(
         await store.close()
         return told
 
-    fill(folder / "qirsh.db")
+    copy_filled(folder / "qirsh.db")
     return asyncio.run(play())
 
 
@@ -109,8 +110,10 @@ def lost_column(world: InProcess) -> str:
 
 @pytest.mark.parametrize("break_it", [unreadable_chain, lost_column])
 def test_a_sealer_or_an_auditor_that_fails_in_each_cycle_makes_the_service_not_ready(
-    engine: PostgresServer | None, break_it: Callable[[InProcess], str]
+    engine: PostgresServer | None, break_it: Callable[[InProcess], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(ledger_auditor, "_PAUSE_S_MIN", 0.01)
+    monkeypatch.setattr(sealer, "_LOOK_EVERY_S", 0.01)
     with in_process(engine, shops=1, people=1) as world:
         cause = break_it(world)
         context = world.context
@@ -120,14 +123,14 @@ def test_a_sealer_or_an_auditor_that_fails_in_each_cycle_makes_the_service_not_r
             return [asyncio.create_task(role.run()) for role in roles]
 
         tasks = world.run(started())
-
         told: list[str] = []
-        for _ in range(_LOOKS_MAX):
-            world.run(asyncio.sleep(0.1))
-            answer = world.send(Call("GET", "/readyz"))
-            told = answer.json()["causes"]
-            if answer.status_code == 503:
-                break
+
+        async def is_not_ready() -> bool:
+            answer = await world.sent(Call("GET", "/readyz"))
+            told[:] = answer.json()["causes"]
+            return answer.status_code == 503
+
+        world.run(until(is_not_ready))
         for task in tasks:
             task.cancel()
         world.run(_all_of(tasks))
@@ -138,7 +141,11 @@ async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def test_a_role_is_given_up_when_what_was_under_way_has_ended(engine: PostgresServer | None) -> None:
+@pytest.mark.both_engines
+def test_a_role_is_given_up_when_what_was_under_way_has_ended(
+    engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(role_module, "LEASE_RENEWAL_MS", 10)
     with in_process(engine, shops=0, people=0) as world:
         store, name = world.context.store, "sweeper"
 
@@ -154,8 +161,14 @@ def test_a_role_is_given_up_when_what_was_under_way_has_ended(engine: PostgresSe
                 has_begun.set()
                 return 0.01
 
+            async def is_renewed() -> bool:
+                found = await store.find(Tables.leases, name)
+                return not store.name or (found is not None and found.until == world.now_ms() + LEASE_MS)
+
             async def leave() -> None:
-                await asyncio.sleep(LEASE_MS / 1000 * 1.5)
+                for _ in range(3):  # Longer than a lease.
+                    world.clock.advance(LEASE_MS // 2)
+                    await until(is_renewed)
                 held.append(await holder())
 
             role = Role(name, store, world.context.engine)
@@ -170,20 +183,13 @@ def test_a_role_is_given_up_when_what_was_under_way_has_ended(engine: PostgresSe
         assert world.run(scene()) == [store.name, store.name, ""]
 
 
-def stays(seconds: float) -> Callable[[], Coroutine[Any, Any, None]]:
-    async def leave() -> None:
-        await asyncio.sleep(seconds)
-
-    return leave
-
-
-@pytest.mark.parametrize("leave", [None, stays(0), stays(LEASE_RENEWAL_MS / 1000 * 1.5)], ids=["none", "short", "long"])
+@pytest.mark.parametrize("renewals", [None, 0, 1], ids=["none", "short", "long"])
 def test_a_role_that_ends_while_the_database_is_away_waits_for_no_lease(
-    postgres: PostgresServer,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    leave: Callable[[], Coroutine[Any, Any, None]] | None,
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, renewals: int | None
 ) -> None:
+    """It has nothing to leave, or leaves at once, or so late that a renewal of its lease is under way."""
+    monkeypatch.setattr(role_module, "LEASE_RENEWAL_MS", 10)
+    monkeypatch.setattr(role_module, "_LAST_S_MAX", 0.1)
     with in_process(postgres, shops=0, people=0) as world:
         engine = world.context.engine
         asked: list[Any] = []
@@ -192,7 +198,10 @@ def test_a_role_that_ends_while_the_database_is_away_waits_for_no_lease(
             asked.append(command)
             await asyncio.Event().wait()
 
-        async def scene() -> bool:
+        async def leave() -> None:
+            await until(lambda: len(asked) >= (renewals or 0))
+
+        async def scene() -> None:
             has_begun = asyncio.Event()
 
             async def look() -> float:
@@ -200,16 +209,14 @@ def test_a_role_that_ends_while_the_database_is_away_waits_for_no_lease(
                 return 0.01
 
             role = Role("sweeper", world.context.store, engine)
-            playing = asyncio.create_task(role.play(look, idle_s=0.01, leave=leave))
+            playing = asyncio.create_task(role.play(look, idle_s=0.01, leave=None if renewals is None else leave))
             await has_begun.wait()
             monkeypatch.setattr(engine, "submit", never)
             playing.cancel()
-            done, _ = await asyncio.wait({playing}, timeout=_LEFT_S_MAX)
-            return bool(done)
+            await asyncio.wait({playing})
 
-        has_ended = world.run(scene())
+        world.run(scene())
         monkeypatch.undo()
-        assert has_ended
         # Nothing asks for it any more after it was given up.
         assert [command.for_ms for command in asked if command.for_ms == 0] == [asked[-1].for_ms]
         assert "the sweeper's lease runs out by itself: TimeoutError()" in caplog.text

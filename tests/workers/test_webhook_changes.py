@@ -1,6 +1,5 @@
 """What changes while the sender is looking: it goes by the newest that it has heard of, and looks in time."""
 
-import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
@@ -13,17 +12,18 @@ from qirsh.domain.commands.webhook import (
     RotateWebhookSecret,
     UpdateWebhookEndpoint,
 )
-from qirsh.domain.limits import WEBHOOK_OTHERS_HEAR_S
 from qirsh.domain.webhook import WebhookResult
 from qirsh.engine.clock import system_clock
 from qirsh.engine.webhook_secrets import WebhookSecrets
+from qirsh.outbound.post import Outcome, Poster
 from qirsh.store.reads import webhooks
 from qirsh.store.reads.webhooks import BusyQueue
 from qirsh.workers import webhook_sender
 from qirsh.workers.webhook_parcels import Parcels
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
-from tests.workers.webhooks import Hooks, play, until
+from tests.waiting import NEVER_S
+from tests.workers.webhooks import Hooks, play, swept, until
 
 
 @pytest.fixture
@@ -71,6 +71,7 @@ def test_an_endpoint_that_is_removed_while_it_is_read_gets_nothing(
     play(world, scene)
 
 
+@pytest.mark.both_engines
 def test_where_others_may_change_it_nothing_is_begun_by_what_was_read_long_ago(
     world: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,17 +84,24 @@ def test_where_others_may_change_it_nothing_is_begun_by_what_was_read_long_ago(
         looked: list[int] = []
 
         async def hang() -> None:
-            looked.append(len(hooks.shelf.got))
-            await asyncio.sleep(WEBHOOK_OTHERS_HEAR_S)
+            looked.append(begun)
             # Read too long ago: it is read once more before anything is sent.
+            monkeypatch.setattr(webhook_sender, "_CONFIRMED_S", -1)
             monkeypatch.setattr(webhooks, "busy_queues", noticed)
 
-        read = webhooks.busy_queues
+        read, post, begun = webhooks.busy_queues, Poster.post, 0
 
         async def noticed(*arguments: Any, **named: Any) -> list[BusyQueue]:  # noqa: ANN401 - handed through
-            looked.append(len(hooks.shelf.got))
+            looked.append(begun)
+            monkeypatch.setattr(webhook_sender, "_CONFIRMED_S", NEVER_S)
             return await read(*arguments, **named)
 
+        async def posted(*arguments: Any) -> Outcome:  # noqa: ANN401 - the same
+            nonlocal begun
+            begun += 1
+            return await post(*arguments)
+
+        monkeypatch.setattr(Poster, "post", posted)
         after_first_read(monkeypatch, hang)
         async with hooks.sending():
             await until(lambda: len(hooks.shelf.got) == 1)
@@ -209,9 +217,10 @@ def test_between_two_pages_of_a_long_log_it_looks_at_what_others_have_changed(
 
 
 def test_an_endpoint_that_cannot_be_served_holds_up_no_other(
-    world: InProcess, caplog: pytest.LogCaptureFixture
+    world: InProcess, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop = world.merchants[0]
+    monkeypatch.setattr(webhook_sender, "_LEFT_ALONE_S", NEVER_S)
 
     async def scene(hooks: Hooks) -> None:
         broken = await hooks.endpoint(shop, "/broken")
@@ -219,11 +228,11 @@ def test_an_endpoint_that_cannot_be_served_holds_up_no_other(
         sealed = WebhookSecrets(hooks.context.keyring).sealed("no secret of ours", broken)
         engine, account = hooks.context.engine, int(shop.account)
         await engine.submit(RotateWebhookSecret(broken, account, sealed, 0, "test"))
-        async with hooks.sending():
+        async with hooks.sending() as sender:
             for number in range(1, 4):
                 await hooks.cancelled(shop)
                 await until(lambda: len(hooks.shelf.ids("/well")) == number)  # noqa: B023 - it is awaited here
-                await asyncio.sleep(0.3)
+                await swept(sender)
             assert hooks.shelf.ids("/broken") == []
             assert [line for line in caplog.messages if broken in line] == [
                 f"webhook endpoint {broken} cannot be served"

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -10,10 +11,11 @@ import pytest
 from standardwebhooks import Webhook
 
 from qirsh.engine.clock import system_clock
-from tests.live import PAYMENTS, Call, InProcess, Live, create, free_port, live
+from tests.live import _SERVE, PAYMENTS, Call, InProcess, Live, create, free_port, live
 from tests.outbound.receiver import receiving
 from tests.postgres import PostgresServer
-from tests.workers.webhooks import SCENE_S, Hooks, Shelf, until
+from tests.waiting import NEVER_S
+from tests.workers.webhooks import Hooks, Shelf, until
 
 NETWORKS: Final = {"QIRSH_WEBHOOK_NETWORKS": "127.0.0.0/8"}
 
@@ -35,7 +37,7 @@ class Served:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        async with asyncio.timeout(SCENE_S), receiving(self.shelf.play, port=self.shelf.port):
+        async with receiving(self.shelf.play, port=self.shelf.port):
             yield
 
     async def cancelled(self) -> None:
@@ -52,6 +54,10 @@ class Served:
         """The same while a scene is played. The books have a loop of their own, which needs a thread of its own."""
         return await asyncio.to_thread(self.states) == [*states]
 
+    async def is_closed(self) -> bool:
+        """Whether nobody is let in any more."""
+        return (await asyncio.to_thread(_knock, self.world.settings.port)) != 0
+
     def play(self, scene: Callable[[], Awaitable[None]]) -> None:
         async def whole() -> None:
             async with self.open():
@@ -60,12 +66,26 @@ class Served:
         self.world.run(whole())
 
 
+def _knock(port: int) -> int:
+    with socket.socket() as line:
+        return line.connect_ex(("127.0.0.1", port))
+
+
 @pytest.fixture
-def served(engine: PostgresServer | None) -> Iterator[Served]:
+def leave_s() -> float:
+    """How long a process that is told to end waits for what is on its way."""
+    return NEVER_S
+
+
+@pytest.fixture
+def served(engine: PostgresServer | None, leave_s: float, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    waits = f"import qirsh.workers.webhook_sender\nqirsh.workers.webhook_sender._LEAVE_S = {leave_s}\n"
+    monkeypatch.setattr("tests.live._SERVE", waits + _SERVE)
     with live(engine, shops=1, people=0, processes=1 if engine is None else 2, more=NETWORKS) as world:
         yield Served(world)
 
 
+@pytest.mark.both_engines
 def test_events_leave_signed_and_once_whichever_process_they_happen_in(served: Served) -> None:
     async def scene() -> None:
         for _ in range(6):
@@ -89,8 +109,11 @@ def test_told_to_end_it_waits_for_what_is_on_its_way_and_records_it(served: Serv
             await served.cancelled()
         await until(lambda: len(served.shelf.got) == 3)
         assert await served.are()
-        asyncio.get_running_loop().call_later(0.5, may_answer.set)
-        await asyncio.to_thread(served.world.stop, signal.SIGTERM)
+        stopping = asyncio.create_task(asyncio.to_thread(served.world.stop, signal.SIGTERM))
+        await until(served.is_closed)
+        assert not stopping.done()
+        may_answer.set()
+        await stopping
 
     served.play(scene)
     assert served.states() == ["delivered"] * 3
@@ -98,6 +121,7 @@ def test_told_to_end_it_waits_for_what_is_on_its_way_and_records_it(served: Serv
     assert served.world.complaints() == []
 
 
+@pytest.mark.parametrize("leave_s", [0.2])
 def test_told_to_end_it_does_not_wait_for_a_receiver_that_hangs(served: Served) -> None:
     may_answer = served.shelf.hold("/in")
 
