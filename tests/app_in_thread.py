@@ -3,8 +3,7 @@
 import asyncio
 import contextlib
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import uvicorn
 import uvloop
@@ -17,6 +16,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.route import Route
 from qirsh.web.server.connection import Connection
 from qirsh.web.server.router import Router
+from tests.waiting import wait_until
 
 
 class ServedApp:
@@ -77,19 +77,11 @@ def app_in_thread(
     thread = threading.Thread(target=served.run)
     thread.start()
     try:
-        eventually(lambda: served.failure is not None or (served.server is not None and served.server.started))
+        wait_until(lambda: served.failure is not None or (served.server is not None and served.server.started))
         yield served
     finally:
         if served.server is not None:
             served.server.should_exit = True
-        thread.join(30)
+        thread.join()
         if served.failure is not None:
             raise served.failure
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 15) -> None:
-    """It may take a moment."""
-    began = time.monotonic()
-    while not holds():
-        assert time.monotonic() - began < seconds
-        time.sleep(0.01)

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import socket
-import threading
-import time
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field
 
@@ -14,12 +12,16 @@ from qirsh.store.interface import StoreUnavailable
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import Problem
 from qirsh.web.http.streams import Streams
-from tests.web.server.edge import SOON_S, Edge, eventually, get, old, one_answer, rest, served, statuses
+from tests.waiting import wait_until
+from tests.web.server.edge import Edge, get, old, one_answer, rest, served, statuses
 
 PIECE = bytes(range(256)) * 256  # 64 KiB.
-LONG = 512  # Pieces: far more than the buffers of the system take.
-STALLED_S = 0.4
-KEEP_ALIVE_S = 1  # The request itself must come within it, on a busy machine too.
+LONG = 64  # Pieces: far more than the buffers of the system take, which are small here.
+LONGEST = 512  # The same, where the system chooses how much it takes.
+# Some hundred seconds less or more, which a test may take, make no difference to what happens.
+STALLED_S = 3000
+KEEP_ALIVE_S = 3000
+GRACE_S = 3000
 LAST = b"0\r\n\r\n"
 
 
@@ -31,7 +33,6 @@ class Source(Edge):
     made: int = 0  # Pieces.
     begun: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
-    gate: threading.Event = field(default_factory=threading.Event)
 
     async def answer(self, request: Request) -> Response:
         if request.path == "/plain":
@@ -51,11 +52,11 @@ class Source(Edge):
                 raise Problem("missing_right")
             if path == "/away":
                 raise StoreUnavailable("the disk is full")
-            while path == "/gate" and not self.gate.is_set():  # noqa: ASYNC110 - another thread opens it
-                await asyncio.sleep(0.005)
+            if path == "/gate":
+                await self.gate.wait()
             if path == "/hangs":
                 await asyncio.Event().wait()
-            for _ in range({"/long": LONG, "/endless": 10**9}.get(path, 0)):
+            for _ in range({"/long": LONG, "/longest": LONGEST, "/endless": 10**9}.get(path, 0)):
                 self.made += 1
                 yield PIECE
         finally:
@@ -67,7 +68,6 @@ class Source(Edge):
         self.made = 0
         self.begun.clear()
         self.ended.clear()
-        self.gate.clear()
 
     @property
     def under_way(self) -> int:
@@ -137,7 +137,7 @@ def is_reset(client: socket.socket) -> bool:
 
 @pytest.mark.parametrize("path", WHOLE)
 def test_a_stream_comes_whole_in_chunks_and_the_connection_goes_on(source: Source, path: str) -> None:
-    source.gate.set()
+    source.let_go()
     with source.connect() as client:
         for _ in range(2):
             client.sendall(get(path))
@@ -159,7 +159,7 @@ def test_each_piece_is_sent_as_soon_as_it_is_made(source: Source) -> None:
         head_of(client)
         first = b"3\r\none\r\n3\r\ntwo\r\n7\r\n\r\n0\r\n\r\n\r\n"
         assert exactly(client, len(first)) == first
-        source.gate.set()
+        source.let_go()
         assert exactly(client, len(LAST)) == LAST
 
 
@@ -190,8 +190,8 @@ def test_requests_behind_a_stream_wait_for_its_end(source: Source) -> None:
     with source.connect() as client:
         client.sendall(get("/gate") + get("/plain") + get("/"))
         head_of(client)
-        eventually(lambda: source.handled == ["/gate"])
-        source.gate.set()
+        wait_until(lambda: source.handled == ["/gate"])
+        source.let_go()
         assert body_of(client) == SHORT
         assert statuses(one_answer(client)) == [200]
         head_of(client)
@@ -204,8 +204,8 @@ def test_a_bad_request_behind_a_stream_does_not_take_its_end(source: Source) -> 
         client.sendall(get("/gate"))
         head_of(client)
         client.sendall(b"nonsense\r\n\r\n")
-        time.sleep(0.05)
-        source.gate.set()
+        source.catch_up(client)
+        source.let_go()
         assert body_of(client) == SHORT
         assert rest(client) == b""
 
@@ -221,7 +221,7 @@ def test_what_breaks_in_the_middle_resets_the_connection(
     with source.connect() as client:
         client.sendall(version(path))
         assert is_reset(client)
-    eventually(lambda: source.under_way == 0)
+    wait_until(lambda: source.under_way == 0)
     assert source.ended == [path]
     assert line in caplog.text
     caplog.clear()
@@ -232,8 +232,8 @@ def test_a_stream_ends_when_its_client_leaves(source: Source, path: str) -> None
     with source.connect() as client:
         client.sendall(get(path))
         head_of(client)
-    eventually(lambda: source.ended == [path])
-    eventually(lambda: source.under_way == 0 and source.connections() == 0)
+    wait_until(lambda: source.ended == [path])
+    wait_until(lambda: source.under_way == 0 and source.connections() == 0)
 
 
 def test_a_client_that_says_it_is_done_gets_no_short_file_that_looks_whole(source: Source) -> None:
@@ -242,76 +242,73 @@ def test_a_client_that_says_it_is_done_gets_no_short_file_that_looks_whole(sourc
         head_of(client)
         client.shutdown(socket.SHUT_WR)
         assert is_reset(client)
-    eventually(lambda: source.ended == ["/gate"])
-    assert source.under_way == 0
+    wait_until(lambda: source.ended == ["/gate"] and source.under_way == 0)
 
 
 def test_a_client_that_left_before_the_answer_costs_nothing(source: Source) -> None:
     async def late(request: Request) -> Response:
-        await asyncio.sleep(0.2)
+        await source.gate.wait()
         return await Source.answer(source, request)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source, "answer", late)
         with source.connect() as client:
             client.sendall(get("/"))
-            time.sleep(0.05)
-        eventually(lambda: source.handled == ["/"])
+            source.catch_up(client)
+        wait_until(lambda: source.connections() == 0)
+        source.let_go()
+        wait_until(lambda: source.handled == ["/"])
         assert statuses(source.exchange(get("/plain", b"Connection: close"))) == [200]  # Whatever was begun is done.
     assert source.under_way == 0
     assert source.begun == []
 
 
-def stands_still(source: Source) -> None:
-    """The client does not read, so no more is made."""
-    made = -1
-    until = time.monotonic() + SOON_S
-    while made != source.made or not made:
-        assert time.monotonic() < until
-        made = source.made
-        time.sleep(0.1)
-
-
 def test_a_slow_reader_gets_all_and_little_is_made_ahead_of_it(source: Source) -> None:
     with source.connect() as client:
         client.sendall(get("/long"))
-        stands_still(source)
-        assert source.made < LONG / 2
+        source.catch_up(client)
+        wait_until(source.line(client).is_full)
+        assert statuses(source.exchange(get("/plain", b"Connection: close"))) == [200]  # The loop has come round.
+        assert 0 < source.made < LONG / 2
         head_of(client)
         assert body_of(client) == WHOLE["/long"]
 
 
 def test_the_end_of_a_stream_is_not_taken_for_an_idle_connection() -> None:
-    with served(Source(), keep_alive_s=KEEP_ALIVE_S) as source, source.connect() as client:
+    with served(Source(), skips=True, keep_alive_s=KEEP_ALIVE_S) as source, source.connect() as client:
+        source.line(client).take_any_amount()  # So all is made, and most of it waits in the process for this reader.
         client.sendall(get("/long"))
-        stands_still(source)
-        read = 0
-        while source.made < LONG:  # Until all is made, and the last of it waits for this reader.
-            read += len(client.recv(1 << 18))
-        time.sleep(KEEP_ALIVE_S * 2)
-        received = bytearray()
-        while not received.endswith(LAST):
-            received = received[-16:] + (client.recv(1 << 20) or pytest.fail("cut before its end"))
-            read += len(received)
-        assert read > len(WHOLE["/long"])
+        wait_until(lambda: source.ended == ["/long"])
+        source.skip(KEEP_ALIVE_S * 2)
+        head_of(client)
+        assert body_of(client) == WHOLE["/long"]
 
 
 def test_a_reader_that_takes_nothing_is_cut() -> None:
-    with served(Source(), stalled_s=STALLED_S) as source, source.connect() as client:
+    with served(Source(), skips=True, stalled_s=STALLED_S) as source, source.connect() as client:
         client.sendall(get("/endless"))
-        eventually(lambda: source.ended == ["/endless"])
-        eventually(lambda: source.under_way == 0 and source.connections() == 0)
+        wait_until(source.line(client).is_full)
+        while not source.ended:  # The system may have taken the last of what it has room for since.
+            source.skip(STALLED_S)
+        assert source.ended == ["/endless"]
+        wait_until(lambda: source.under_way == 0 and source.connections() == 0)
         assert is_reset(client)
 
 
 def test_a_reader_that_takes_little_by_little_is_not_cut() -> None:
     """Although for longer than the time there is no room for more: the system's buffers hold megabytes."""
-    with served(Source(), stalled_s=1) as source, source.connect() as client:
-        client.sendall(get("/long"))
-        stands_still(source)
-        for _ in range(30):
-            assert client.recv(100_000)
-            time.sleep(0.1)
+    with (
+        served(Source(), skips=True, stalled_s=STALLED_S, has_small_buffers=False) as source,
+        source.connect() as client,
+    ):
+        line = source.line(client)
+        client.sendall(get("/longest"))
+        wait_until(line.is_full)
+        for _ in range(10):
+            seen = source.made, line.on_the_way()
+            while (source.made, line.on_the_way()) == seen:
+                assert client.recv(1000)
+            source.skip(STALLED_S * 0.6)
         assert source.ended == []
         received = b""
         while not received.endswith(LAST):
@@ -319,26 +316,27 @@ def test_a_reader_that_takes_little_by_little_is_not_cut() -> None:
 
 
 def test_a_stopping_server_lets_a_stream_come_to_its_end() -> None:
-    with served(Source(), grace_s=SOON_S) as source, source.connect() as client:
+    with served(Source()) as source, source.connect() as client:
         client.sendall(get("/gate"))
         head_of(client)
-        source.server.should_exit = True
-        eventually(lambda: not source.server.servers[0].sockets)
-        source.gate.set()
+        source.stop()
+        source.let_go()
         assert rest(client).endswith(b"\r\n" + LAST)
-        source.thread.join(SOON_S)
-        assert not source.thread.is_alive()
+        source.over.wait()
 
 
 @pytest.mark.parametrize("path", ["/hangs", "/endless"])
 def test_a_stream_that_outlasts_the_time_of_grace_is_reset(caplog: pytest.LogCaptureFixture, path: str) -> None:
-    with served(Source(), grace_s=1) as source, source.connect() as client:
+    with served(Source(), skips=True, grace_s=GRACE_S) as source, source.connect() as client:
         client.sendall(get(path))
         head_of(client)
-        source.server.should_exit = True
-        source.thread.join(SOON_S)
-        assert not source.thread.is_alive()
-        assert source.ended == [path]
+        source.stop()
+        source.skip(1)  # It takes a moment before it counts.
+        source.skip(GRACE_S * 0.7)
+        assert source.ended == []
+        source.skip(GRACE_S * 0.3)
+        source.over.wait()
+        wait_until(lambda: source.ended == [path])
         assert is_reset(client)
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
         "Cancel 1 running task(s), timeout graceful shutdown exceeded"
@@ -352,6 +350,6 @@ def test_a_stream_is_not_ended_to_make_room_for_another_connection(source: Sourc
         client.sendall(get("/gate"))
         head_of(client)
         [line] = [line for line in source.server.server_state.connections if line.idle_until is None]  # type: ignore[union-attr]
-        source.gate.set()
+        source.let_go()
         assert body_of(client) == SHORT
-        eventually(lambda: line.idle_until is not None)  # type: ignore[union-attr]
+        wait_until(lambda: line.idle_until is not None)  # type: ignore[union-attr]
