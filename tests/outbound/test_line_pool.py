@@ -14,8 +14,8 @@ from tests.live import free_port
 from tests.outbound.receiver import (
     BODY,
     HEADERS,
-    LOOPS,
     OK,
+    ON_LOOPS,
     Authority,
     Receiver,
     Sender,
@@ -25,10 +25,10 @@ from tests.outbound.receiver import (
     saying,
     target_of,
     then_hanging,
-    until,
 )
+from tests.waiting import NEVER_S, until
 
-pytestmark = pytest.mark.parametrize("loop", LOOPS)
+pytestmark = ON_LOOPS
 
 
 @pytest.fixture(scope="module")
@@ -70,17 +70,8 @@ def test_requests_at_once_have_a_connection_each(loop: str) -> None:
     run(loop, play())
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
-        b"HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n",
-        OK + OK,
-        OK + b"x",
-    ],
-)
-def test_a_connection_that_shall_end_or_says_too_much_is_not_kept(loop: str, answer: bytes) -> None:
-    async def play() -> None:
+def test_a_connection_that_shall_end_or_says_too_much_is_not_kept(loop: str, subtests: pytest.Subtests) -> None:
+    async def play(answer: bytes) -> None:
         async with receiving(saying(answer)) as receiver:
             sender = Sender()
             assert (await sender.to(receiver)).is_delivered
@@ -88,7 +79,14 @@ def test_a_connection_that_shall_end_or_says_too_much_is_not_kept(loop: str, ans
             assert (await sender.to(receiver)).is_delivered
             assert receiver.visits == 2
 
-    run(loop, play())
+    for answer in (
+        b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n",
+        OK + OK,
+        OK + b"x",
+    ):
+        with subtests.test(str(answer)):
+            run(loop, play(answer))
 
 
 def test_who_speaks_without_being_asked_is_cut(loop: str) -> None:
@@ -187,7 +185,7 @@ def test_a_kept_connection_has_the_deadline_of_each_request(loop: str) -> None:
 
         async with receiving(slow) as receiver:
             sender = Sender(answer_s=0.1, kept_s=3600)
-            assert (await ask(sender, receiver, left_s=15)).status == 200
+            assert (await ask(sender, receiver, left_s=NEVER_S)).status == 200
             assert (await sender.to(receiver)).reason == "timeout"
 
     run(loop, play())
@@ -242,7 +240,7 @@ def test_only_the_beginning_of_a_body_is_kept(loop: str) -> None:
         answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + chunks * 60 + b"0\r\n\r\n"
         async with receiving(saying(answer)) as receiver:
             sender = Sender()
-            assert 4000 <= len((await ask(sender, receiver, left_s=15)).body) <= 8000
+            assert 4000 <= len((await ask(sender, receiver, left_s=NEVER_S)).body) <= 8000
             sender.lines.close()
 
     run(loop, play())
@@ -256,7 +254,7 @@ def test_connections_are_closed_after_a_while_without_use(loop: str) -> None:
             await until(lambda: sender.lines.open == 0)
             assert sender.lines.idle == 0
             sender = Sender(kept_s=0.05, answer_s=0.01)  # The timer looks more than once.
-            assert (await ask(sender, receiver, left_s=15)).status == 200
+            assert (await ask(sender, receiver, left_s=NEVER_S)).status == 200
             await until(lambda: sender.lines.open == 0)
 
     run(loop, play())
@@ -286,8 +284,7 @@ def test_a_try_that_is_given_up_takes_its_connection_along(loop: str) -> None:
         async with receiving(then_hanging(b"")) as receiver:
             sender = Sender(answer_s=3600)
             task = asyncio.create_task(sender.to(receiver))
-            await until(lambda: sender.lines.open == 1)
-            await asyncio.sleep(0.01)
+            await until(lambda: receiver.visits == 1)
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
@@ -365,7 +362,7 @@ def test_the_address_that_was_checked_is_dialled_whatever_the_name_says_later(
             running = asyncio.get_running_loop()
             monkeypatch.setattr("socket.getaddrinfo", None)  # Whoever asks again falls over it.
             request = make_request(target, HEADERS, BODY)
-            answer = await sender.lines.ask(target, checked, request, deadline=running.time() + 15)
+            answer = await sender.lines.ask(target, checked, request, deadline=running.time() + NEVER_S)
             assert (answer.status, receiver.visits) == (200, 1)
             sender.lines.close()
 

@@ -44,27 +44,29 @@ def neighbours(block: Network) -> Iterator[Address]:
             yield kind(number)
 
 
-@pytest.mark.parametrize("text", BLOCKS)
-def test_the_edges_of_every_special_block_are_not_public(text: str) -> None:
-    assert [address for address in edges(BLOCKS[text]) if is_public(address)] == []
+def test_the_edges_of_every_special_block_are_not_public(subtests: pytest.Subtests) -> None:
+    for text, own in BLOCKS.items():
+        with subtests.test(text):
+            assert [address for address in edges(own) if is_public(address)] == []
 
 
-@pytest.mark.parametrize("text", BLOCKS)
-def test_what_lies_beside_a_special_block_is_public_unless_another_block_names_it(text: str) -> None:
-    for address in neighbours(BLOCKS[text]):
-        is_special = any(address in block for block in BLOCKS.values())
-        is_handed_out = address.version == 4 or address in GLOBAL_UNICAST
-        assert is_public(address) == (is_handed_out and not is_special), address
+def test_what_lies_beside_a_special_block_is_public_unless_another_block_names_it(subtests: pytest.Subtests) -> None:
+    for text, own in BLOCKS.items():
+        with subtests.test(text):
+            for address in neighbours(own):
+                is_special = any(address in block for block in BLOCKS.values())
+                is_handed_out = address.version == 4 or address in GLOBAL_UNICAST
+                assert is_public(address) == (is_handed_out and not is_special), address
 
 
-@pytest.mark.parametrize("text", [*PUBLIC_IPV4, *PUBLIC_IPV6])
-def test_usual_addresses_are_public(text: str) -> None:
-    assert is_public(ip_address(text))
+def test_usual_addresses_are_public(subtests: pytest.Subtests) -> None:
+    for text in [*PUBLIC_IPV4, *PUBLIC_IPV6]:
+        with subtests.test(str(text)):
+            assert is_public(ip_address(text))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_leads_inwards_by_any_form_is_not_public(subtests: pytest.Subtests) -> None:
+    for text in [
         *("127.0.0.1", "10.0.0.1", "169.254.169.254", "100.100.100.200", "0.0.0.0", "255.255.255.255", "224.0.0.1"),  # noqa: S104 - nobody listens there
         *("::1", "::", "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1", "4000::1", "e000::1", "200::1", "1::1"),
         *("::ffff:127.0.0.1", "::ffff:8.8.8.8", "::ffff:0:127.0.0.1", "::127.0.0.1", "::8.8.8.8"),
@@ -74,15 +76,15 @@ def test_usual_addresses_are_public(text: str) -> None:
         "2001:0:808:808::80ff:fffe",  # Teredo: the server 8.8.8.8, the client 127.0.0.1.
         *("2606:4700::5efe:10.0.0.1", "2606:4700::200:5efe:127.0.0.1"),
         *("fe80::1%eth0", "2606:4700::1111%1"),
-    ],
-)
-def test_what_leads_inwards_by_any_form_is_not_public(text: str) -> None:
-    assert not is_public(ip_address(text))
+    ]:
+        with subtests.test(str(text)):
+            assert not is_public(ip_address(text))
 
 
-@pytest.mark.parametrize("text", ["64:ff9b::8.8.8.8", "2606:4700::5efe:8.8.8.8", "2606:4700::200:5efe:8.8.8.8"])
-def test_a_translated_address_is_as_public_as_what_it_contains(text: str) -> None:
-    assert is_public(ip_address(text))
+def test_a_translated_address_is_as_public_as_what_it_contains(subtests: pytest.Subtests) -> None:
+    for text in ["64:ff9b::8.8.8.8", "2606:4700::5efe:8.8.8.8", "2606:4700::200:5efe:8.8.8.8"]:
+        with subtests.test(str(text)):
+            assert is_public(ip_address(text))
 
 
 @given(st.ip_addresses(v=4))
@@ -103,18 +105,16 @@ def test_what_python_itself_calls_private_is_never_public(address: Address) -> N
         assert not is_public(address) or address in IPv6Network("64:ff9b::/96")
 
 
-@pytest.mark.parametrize(
-    ("text", "is_inside"),
-    [
+def test_the_networks_of_the_operator_are_taken_literally(subtests: pytest.Subtests) -> None:
+    for text, is_inside in [
         ("10.1.2.3", True),
         ("10.2.0.0", False),
         ("fd00::1", True),
         ("fd00::1%eth0", False),
         ("::ffff:10.1.2.3", False),
         ("8.8.8.8", False),
-    ],
-)
-def test_the_networks_of_the_operator_are_taken_literally(text: str, *, is_inside: bool) -> None:
-    networks = (IPv4Network("10.1.0.0/16"), IPv6Network("fd00::/64"))
-    assert is_within(ip_address(text), networks) == is_inside
-    assert not is_within(ip_address(text), ())
+    ]:
+        with subtests.test(f"{text!r} {is_inside!r}"):
+            networks = (IPv4Network("10.1.0.0/16"), IPv6Network("fd00::/64"))
+            assert is_within(ip_address(text), networks) == is_inside
+            assert not is_within(ip_address(text), ())

@@ -7,9 +7,8 @@ from qirsh.outbound.retry_after import read_retry_after
 DAY_MS = 24 * 3600 * 1000
 
 
-@pytest.mark.parametrize(
-    ("value", "wait_ms"),
-    [
+def test_a_receiver_may_say_when_to_come_again(subtests: pytest.Subtests) -> None:
+    for value, wait_ms in [
         (b"0", 0),
         (b"120", 120_000),
         (b" 7 ", 7000),
@@ -27,7 +26,6 @@ DAY_MS = 24 * 3600 * 1000
         (b"Tue, 99 Nov 2023 22:14:20 GMT", None),
         (b"Tue, 14 Nov 99999999999 22:14:20 GMT", None),
         (b"", None),
-    ],
-)
-def test_a_receiver_may_say_when_to_come_again(value: bytes, wait_ms: int | None) -> None:
-    assert read_retry_after(value, now_ms=1_700_000_000_000) == wait_ms
+    ]:
+        with subtests.test(f"{value!r} {wait_ms!r}"):
+            assert read_retry_after(value, now_ms=1_700_000_000_000) == wait_ms

@@ -18,9 +18,8 @@ def read(url: str) -> Target:
     return target
 
 
-@pytest.mark.parametrize(
-    ("url", "host", "port", "head"),
-    [
+def test_a_plain_address_is_taken_apart(subtests: pytest.Subtests) -> None:
+    for url, host, port, head in [
         ("https://shop.example/hooks", "shop.example", 443, "POST /hooks HTTP/1.1\r\nhost: shop.example\r\n"),
         ("HTTPS://Shop.Example", "shop.example", 443, "POST / HTTP/1.1\r\nhost: shop.example\r\n"),
         ("https://shop.example:443/", "shop.example", 443, "POST / HTTP/1.1\r\nhost: shop.example\r\n"),
@@ -41,13 +40,12 @@ def read(url: str) -> Target:
         ("https://a_b.shop-1.example/~x;y=(z)", "a_b.shop-1.example", 443, None),
         ("https://1.2.3.example/", "1.2.3.example", 443, None),
         ("https://0x7f.example/", "0x7f.example", 443, None),
-    ],
-)
-def test_a_plain_address_is_taken_apart(url: str, host: str, port: int, head: str | None) -> None:
-    target = read(url)
-    assert (target.host, target.port, target.is_tls, target.is_own_only) == (host, port, True, False)
-    assert head is None or target.request_head.decode() == head
-    assert read(target.url) == target
+    ]:
+        with subtests.test(f"{url!r} {host!r}"):
+            target = read(url)
+            assert (target.host, target.port, target.is_tls, target.is_own_only) == (host, port, True, False)
+            assert head is None or target.request_head.decode() == head
+            assert read(target.url) == target
 
 
 REFUSED = {
@@ -106,21 +104,18 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("url", "fault"),
-    [(url, fault) for fault, urls in REFUSED.items() for url in urls],
-)
-def test_whatever_is_not_plainly_right_is_refused(url: str, fault: str) -> None:
-    assert read_target(url) == UrlFault(fault)
+def test_whatever_is_not_plainly_right_is_refused(subtests: pytest.Subtests) -> None:
+    for url, fault in [(url, fault) for fault, urls in REFUSED.items() for url in urls]:
+        with subtests.test(f"{url!r} {fault!r}"):
+            assert read_target(url) == UrlFault(fault)
 
 
 def test_the_longest_address_is_taken() -> None:
     assert len(read("https://shop.example/" + "a" * 2027).url) == 2048
 
 
-@pytest.mark.parametrize(
-    ("url", "outcome"),
-    [
+def test_plain_http_and_other_ports_are_for_the_operators_networks(subtests: pytest.Subtests) -> None:
+    for url, outcome in [
         ("http://127.0.0.1:3000/hooks", True),
         ("http://[::1]/", True),
         ("https://10.1.2.3:9000/", True),
@@ -133,11 +128,10 @@ def test_the_longest_address_is_taken() -> None:
         ("http://[::ffff:127.0.0.1]/", UrlFault.ADDRESS),
         ("http://2130706433/", UrlFault.HOST),
         ("ftp://127.0.0.1/", UrlFault.SCHEME),
-    ],
-)
-def test_plain_http_and_other_ports_are_for_the_operators_networks(url: str, outcome: bool | UrlFault) -> None:  # noqa: FBT001
-    target = read_target(url, networks=OWN)
-    assert (target.is_own_only if isinstance(target, Target) else target) == outcome
+    ]:
+        with subtests.test(f"{url!r} {outcome!r}"):
+            target = read_target(url, networks=OWN)
+            assert (target.is_own_only if isinstance(target, Target) else target) == outcome
 
 
 def test_targets_share_an_origin_by_scheme_host_and_port_only() -> None:
