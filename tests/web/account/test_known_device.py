@@ -83,7 +83,10 @@ def asked_until_refused(guest: Guest, email: str) -> int:
 
 def test_ten_strangers_at_their_limits_do_not_keep_a_known_device_out(counted: InProcess) -> None:
     customer = counted.customer()
-    guest = left(counted, customer)
+    guest, locked_out = left(counted, customer), Guest(counted).signed_in(customer)
+    payment_id = counted.payment(counted.merchants[0])
+    for _ in range(PIN_ATTEMPTS_MAX):
+        refused(counted.send(pay(customer, payment_id, WRONG_PIN)), 403, "wrong_pin")
     besiege(counted, customer.email, STRANGERS)
     # Somebody whom nobody has seen is one of the strangers.
     unknown = Guest(counted)
@@ -96,31 +99,16 @@ def test_ten_strangers_at_their_limits_do_not_keep_a_known_device_out(counted: I
         assert guest.is_signed_in()
         guest.open("/wallet")
         guest.post("/sign-out")
-
-
-def test_ten_strangers_at_their_limits_do_not_keep_a_known_device_from_a_new_password(counted: InProcess) -> None:
-    customer = counted.customer()
-    guest = left(counted, customer)
-    besiege(counted, customer.email, STRANGERS)
-    counted.come_from(STRANGERS[0])
+    # Nor from a new password.
     heard = len(letters_to(counted, customer.email))
     assert asked_for_link(guest, customer.email) == 303
     assert len(letters_to(counted, customer.email)) == heard + 1
     assert asked_until_refused(guest, customer.email) == MAILS_TO_ONE_PER_HOUR - 1
-
-
-def test_ten_strangers_at_their_limits_do_not_keep_a_person_from_unlocking_their_pin(counted: InProcess) -> None:
-    customer = counted.customer()
-    guest = Guest(counted).signed_in(customer)
-    payment_id = counted.payment(counted.merchants[0])
-    for _ in range(PIN_ATTEMPTS_MAX):
-        refused(counted.send(pay(customer, payment_id, WRONG_PIN)), 403, "wrong_pin")
-    besiege(counted, customer.email, STRANGERS)
-    counted.come_from(STRANGERS[0])
+    # Nor from unlocking their PIN.
     counted.clock.advance(1000)
-    assert fill(guest, "/wallet/pin", password=PASSWORD).headers["location"] == "/wallet/pin/code"
+    assert fill(locked_out, "/wallet/pin", password=PASSWORD).headers["location"] == "/wallet/pin/code"
     code = word_of(last_letter(counted, customer.email), "code")
-    assert fill(guest, "/wallet/pin/code", code=code, pin=NEW_PIN, pin_again=NEW_PIN).status_code == 303
+    assert fill(locked_out, "/wallet/pin/code", code=code, pin=NEW_PIN, pin_again=NEW_PIN).status_code == 303
 
 
 def test_a_known_device_has_few_tries_too(counted: InProcess) -> None:

@@ -7,7 +7,8 @@ from qirsh.domain.refusal import Refusal
 from qirsh.workers.attempt_recorder import AttemptRecorder
 from qirsh.workers.request_cleaner import RequestCleaner
 from tests.guest import Guest
-from tests.live import WRONG_PIN, InProcess, Live, create, pay, refused, trial, wait_until
+from tests.live import WRONG_PIN, InProcess, Live, create, pay, refused, trial
+from tests.waiting import wait_until
 from tests.web.business.staff import home, join, owner
 
 
@@ -112,5 +113,5 @@ def test_a_served_process_writes_them_down(world: Live) -> None:
             number = books.payment_number(payment)
             return [row[0] for row in books.select("SELECT reason FROM payment_attempt WHERE payment = ?", number)]
 
-    wait_until(lambda: bool(reasons()), 30)
+    wait_until(lambda: bool(reasons()))
     assert reasons() == ["wrong_pin"]

@@ -8,7 +8,8 @@ import pytest
 from qirsh.domain.limits import REQUESTS_AT_ONCE, REQUESTS_KEPT_OF_KEY
 from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import Guest
-from tests.live import Call, InProcess, Live, Merchant, cancel, create, refund, retrieve, wait_until
+from tests.live import Call, InProcess, Live, Merchant, cancel, create, refund, retrieve
+from tests.waiting import wait_until
 from tests.web.business.request_log import record, rows, write_down
 
 CREATE: Final = "/api/v1/remote-payments"
@@ -212,5 +213,5 @@ def test_a_served_process_writes_down_what_its_keys_did(world: Live) -> None:
                 request_id,
             )
 
-    wait_until(lambda: bool(written()), 30)
+    wait_until(lambda: bool(written()))
     assert [*map(tuple, written())] == [(404, "not_found", merchant.key_id)]

@@ -1,5 +1,6 @@
 """The audit log in the console and at the command line: filters, pages, seals, and the file that is taken away."""
 
+import asyncio
 import csv
 import io
 import re
@@ -29,8 +30,16 @@ def world(engine: PostgresServer | None) -> Iterator[InProcess]:
         yield held
 
 
-def note(world: InProcess, detail: str, actor: str = "somebody", subject: str = "nobody") -> None:
-    world.run(world.context.engine.submit(RecordFailure(subject, actor, detail)))
+def note(world: InProcess, *details: str, actor: str = "somebody", subject: str = "nobody") -> None:
+    """An entry for each, in this order."""
+    note_all(world, *(RecordFailure(subject, actor, detail) for detail in details))
+
+
+def note_all(world: InProcess, *entries: RecordFailure) -> None:
+    async def noted() -> None:
+        await asyncio.gather(*(world.context.engine.submit(entry) for entry in entries))
+
+    world.run(noted())
 
 
 def details(guest: ConsoleGuest) -> list[str]:
@@ -46,8 +55,7 @@ def operator_number(world: InProcess, operator: int) -> int:
 
 def test_entries_are_shown_newest_first_page_by_page(world: InProcess) -> None:
     guest = console(world)
-    for number in range(45):
-        note(world, f"entry {number}")
+    note(world, *(f"entry {number}" for number in range(45)))
     found: list[str] = []
     guest.open(f"{AUDIT}?act=session.refused")
     for _ in range(3):
@@ -130,8 +138,7 @@ def rows_of(content: bytes) -> list[list[str]]:
 def test_the_file_has_every_entry_that_was_asked_for_and_is_noted(world: InProcess) -> None:
     guest = console(world)
     note(world, '=HYPERLINK("https://evil.example")', actor="person 7")
-    for number in range(1203):
-        note(world, f"entry {number}", actor="person 7")
+    note(world, *(f"entry {number}" for number in range(1203)), actor="person 7")
     guest.open(f"{AUDIT}?actor=person+7")
     answer = guest.post(f"{AUDIT}/export")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/csv; charset=utf-8")
@@ -147,8 +154,8 @@ def test_the_file_has_every_entry_that_was_asked_for_and_is_noted(world: InProce
 
 def test_a_file_of_what_takes_two_filters_has_all_of_it(world: InProcess) -> None:
     guest = console(world)
-    for number in range(1300):
-        note(world, f"entry {number}", actor="person 7", subject="person 8" if number % 400 == 0 else "nobody")
+    subjects = ["person 8" if number % 400 == 0 else "nobody" for number in range(1300)]
+    note_all(world, *(RecordFailure(subject, "person 7", f"entry {at}") for at, subject in enumerate(subjects)))
     guest.open(f"{AUDIT}?actor=person+7&act=session.&subject=person+8")
     _, *rows = rows_of(guest.post(f"{AUDIT}/export").content)
     assert [row[5] for row in rows] == ["entry 1200", "entry 800", "entry 400", "entry 0"]
@@ -165,8 +172,7 @@ def test_who_may_not_see_the_log_takes_nothing_away(world: InProcess) -> None:
 
 def test_whoever_loses_the_right_meanwhile_gets_no_more(world: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_actions, "_ASKED_AGAIN_S", 0.0)
-    for number in range(1100):
-        note(world, f"entry {number}", actor="person 7")
+    note(world, *(f"entry {number}" for number in range(1100)), actor="person 7")
     auditor = operator_with(world, "auditor")
     email, actor = world.operators[auditor].email, Actor(operator_number(world, auditor))
     taken: list[bytes] = []
@@ -190,8 +196,7 @@ def test_whoever_loses_the_right_meanwhile_gets_no_more(world: InProcess, monkey
 
 
 def test_the_act_of_the_command_line_has_the_same_entries_and_goes_on_where_it_ended(world: InProcess) -> None:
-    for number in range(150):
-        note(world, f"entry {number}", actor="person 7")
+    note(world, *(f"entry {number}" for number in range(150)), actor="person 7")
     first = world.act("audit list", actor="person 7")
     assert [item["detail"] for item in first["items"]] == [f"entry {number}" for number in range(149, 49, -1)]
     rest = world.act("audit list", actor="person 7", after=first["after"])

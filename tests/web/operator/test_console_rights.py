@@ -108,33 +108,45 @@ def test_every_page_is_in_the_table_and_every_form_has_the_right_of_its_action()
     assert {name_of(route): str(route.right) for route in pages} == RIGHTS
 
 
-@pytest.mark.parametrize("route", PAGES, ids=name_of)
+def some_of(right: OperatorRight, place: int) -> set[Role]:
+    """One role that has the right and one that has not, if there is one: others at the next place."""
+    having, lacking = ([role for role in ROLES if may(role, right) is has] for has in (True, False))
+    return {roles[place % len(roles)] for roles in (having, lacking) if roles}
+
+
+@pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_page_is_for_roles_that_have_its_right(
-    world: InProcess, guests: dict[Role, ConsoleGuest], route: Route
+    world: InProcess, guests: dict[Role, ConsoleGuest], subtests: pytest.Subtests, *, is_whole: bool
 ) -> None:
-    path, right = path_of(route), OperatorRight(str(route.right))
     before = world.counts()
-    for role, guest in guests.items():
-        answer = posted(guest, path) if route.method == "POST" else world.send(guest.call("GET", path))
-        is_told = "Your role does not allow this" in answer.text
-        assert is_told == (not may(role, right)), (role, answer.status_code)
-        if may(role, right) and route.method == "POST":  # It came without its token.
-            assert "This form is no longer valid" in answer.text, role
-        elif may(role, right):
-            assert answer.status_code in {200, 303, 404}, role
-        else:
-            assert answer.status_code == 403
-    assert world.counts() == before
+    for place, route in enumerate(PAGES):
+        with subtests.test(name_of(route)):
+            path, right = path_of(route), OperatorRight(str(route.right))
+            for role in guests if is_whole else some_of(right, place):
+                guest = guests[role]
+                answer = posted(guest, path) if route.method == "POST" else world.send(guest.call("GET", path))
+                is_told = "Your role does not allow this" in answer.text
+                assert is_told == (not may(role, right)), (role, answer.status_code)
+                if may(role, right) and route.method == "POST":  # It came without its token.
+                    assert "This form is no longer valid" in answer.text, role
+                elif may(role, right):
+                    assert answer.status_code in {200, 303, 404}, role
+                else:
+                    assert answer.status_code == 403
+            assert world.counts() == before
 
 
-@pytest.mark.parametrize("route", PAGES, ids=name_of)
-def test_there_is_no_such_page_for_others(world: InProcess, route: Route) -> None:
-    path = path_of(route)
+# tests/web/test_page_access.py asks the same of every page, in every run.
+@pytest.mark.slow
+def test_there_is_no_such_page_for_others(world: InProcess, subtests: pytest.Subtests) -> None:
     customer = Guest(world).entered(world.customers[0])
-    for guest in (Guest(world), customer):
-        answer = posted(guest, path) if route.method == "POST" else world.send(guest.call("GET", path))
-        is_door = route.path == "/operator" and answer.headers.get("location") == "/operator/sign-in"
-        assert answer.status_code == 404 or is_door
+    for route in PAGES:
+        with subtests.test(name_of(route)):
+            path = path_of(route)
+            for guest in (Guest(world), customer):
+                answer = posted(guest, path) if route.method == "POST" else world.send(guest.call("GET", path))
+                is_door = route.path == "/operator" and answer.headers.get("location") == "/operator/sign-in"
+                assert answer.status_code == 404 or is_door
 
 
 def test_the_menu_leads_nowhere_that_its_reader_may_not_go(guests: dict[Role, ConsoleGuest]) -> None:

@@ -1,9 +1,9 @@
 """The control socket: whose path it is, and what a close waits for."""
 
 import asyncio
-import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import pytest
@@ -13,8 +13,12 @@ from qirsh.domain.limits import EMAIL_FAILURES_MAX
 from qirsh.domain.tables import Tables
 from qirsh.web.auth.recovery_codes import recovery_hashes
 from qirsh.web.http.rate_limit import RateLimits
+from qirsh.web.operator import control as operator_control
 from qirsh.web.operator.control import Control, OperatorReply, OperatorRequest, perform
 from tests.live import PASSWORD, PIN, InProcess, in_process
+from tests.waiting import NEVER_S, SkippingLoop
+
+T = TypeVar("T")
 
 ADD = OperatorRequest("person add", {"email": "a@home.example", "name": "A", "password": PASSWORD, "pin": PIN})
 
@@ -26,6 +30,17 @@ async def asked(path: Path, wish: OperatorRequest) -> OperatorReply:
     writer.close()
     await writer.wait_closed()
     return reply
+
+
+def in_skipping_loop(scene: Callable[[SkippingLoop], Awaitable[T]]) -> T:
+    """Play it in a loop of its own, which it moves ahead."""
+    loop = SkippingLoop()
+
+    async def played() -> T:
+        return await scene(loop)
+
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(played())
 
 
 async def begun(control: Control) -> None:
@@ -76,38 +91,49 @@ async def desk_wish(desk: InProcess, path: Path) -> OperatorReply:
     return await asked(path, msgspec.structs.replace(ADD, email=email, password=PASSWORD, totp=desk.code_of(email)))
 
 
-def test_a_client_that_stood_still_before_it_spoke_is_heard(desk: InProcess, tmp_path: Path) -> None:
+def test_a_client_that_stood_still_before_it_spoke_is_heard(
+    desk: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operator_control, "_LINE_S_MAX", 3600)
     path = tmp_path / "control.sock"
     control = Control(desk.context, path)
 
-    async def scene() -> OperatorReply:
+    async def scene(loop: SkippingLoop) -> OperatorReply:
         await control.open()
         reader, writer = await asyncio.open_unix_connection(path)
         await begun(control)
-        await asyncio.sleep(3)
+        loop.skip(2400)
+        await asyncio.sleep(0)
         writer.write(b'{"act": "dance", "params": {}}\n')
         reply = msgspec.json.decode(await reader.readline(), type=OperatorReply)
         writer.close()
         await control.close()
         return reply
 
-    assert desk.run(scene()).code == "unknown_act"
+    assert in_skipping_loop(scene).code == "unknown_act"
 
 
-def test_a_client_that_says_nothing_does_not_hold_up_a_close_for_long(desk: InProcess, tmp_path: Path) -> None:
+def test_a_client_that_says_nothing_does_not_hold_up_a_close_for_long(
+    desk: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit, seconds in (("_LINE_S_MAX", NEVER_S), ("_FINISH_S_MAX", NEVER_S), ("_LAST_LINE_S_MAX", 600)):
+        monkeypatch.setattr(operator_control, limit, seconds)
     path = tmp_path / "control.sock"
     control = Control(desk.context, path)
 
-    async def scene() -> float:
+    async def scene(loop: SkippingLoop) -> OperatorReply:
         await control.open()
-        _, writer = await asyncio.open_unix_connection(path)
+        reader, writer = await asyncio.open_unix_connection(path)
         await begun(control)
-        began = time.monotonic()
-        await control.close()
+        closing = asyncio.create_task(control.close())
+        await asyncio.sleep(0)  # It waits now.
+        loop.skip(600)
+        await closing
+        reply = msgspec.json.decode(await reader.readline(), type=OperatorReply)
         writer.close()
-        return time.monotonic() - began
+        return reply
 
-    assert desk.run(scene()) < 4
+    assert in_skipping_loop(scene).detail == "The line did not arrive in time."
 
 
 def test_a_recovery_code_serves_one_act_and_the_app_s_code_several(desk: InProcess) -> None:

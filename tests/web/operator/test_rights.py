@@ -162,15 +162,16 @@ def test_every_act_is_in_the_table_with_the_right_that_it_takes() -> None:
     assert {name: str(action.right) for name, action in ACTIONS.items()} == RIGHTS
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_a_role_without_the_right_is_told_which_it_takes(desk: InProcess, role: Role) -> None:
-    for act, right in RIGHTS.items():
-        reply = desk.run(desk.tried(act, {}, number_of(role)))
-        if may(role, OperatorRight(right)):
-            assert reply.code != "missing_right", act
-        else:
-            assert (reply.code, f"`{right}`" in reply.detail) == ("missing_right", True), act
-            assert reply.done is None
+def test_a_role_without_the_right_is_told_which_it_takes(desk: InProcess, subtests: pytest.Subtests) -> None:
+    for role in ROLES:
+        with subtests.test(role):
+            for act, right in RIGHTS.items():
+                reply = desk.run(desk.tried(act, {}, number_of(role)))
+                if may(role, OperatorRight(right)):
+                    assert reply.code != "missing_right", act
+                else:
+                    assert (reply.code, f"`{right}`" in reply.detail) == ("missing_right", True), act
+                    assert reply.done is None
 
 
 # The commit. Whoever was let in by the socket may have lost the role since.
@@ -240,16 +241,17 @@ ELSEWHERE: Final = frozenset(
 )
 
 
-@pytest.mark.parametrize("act", sorted(RIGHTS.keys() - READS - ELSEWHERE))
-def test_the_commit_asks_again(desk: InProcess, words: dict[str, dict[str, Any]], act: str) -> None:
+def test_the_commit_asks_again(desk: InProcess, words: dict[str, dict[str, Any]], subtests: pytest.Subtests) -> None:
+    actors = {role: Actor(login_of(desk, f"{role}@bank.example").person) for role in ROLES}
     before = desk.counts()
-    assert lacking(RIGHTS[act])
-    for role in lacking(RIGHTS[act]):
-        actor = Actor(login_of(desk, f"{role}@bank.example").person)
-        with pytest.raises(ActionRefused) as refused:
-            desk.run(run(desk, act, actor, words[act]))
-        assert refused.value.code == "missing_right", (act, role)
-    assert desk.counts() == before
+    for act in sorted(RIGHTS.keys() - READS - ELSEWHERE):
+        with subtests.test(act):
+            assert lacking(RIGHTS[act])
+            for role in lacking(RIGHTS[act]):
+                with pytest.raises(ActionRefused) as refused:
+                    desk.run(run(desk, act, actors[role], words[act]))
+                assert refused.value.code == "missing_right", (act, role)
+            assert desk.counts() == before
 
 
 async def run(desk: InProcess, act: str, actor: Actor, words: dict[str, Any]) -> dict[str, Any]:

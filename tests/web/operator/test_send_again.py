@@ -1,6 +1,5 @@
 """Forms of the console while the database is away: what was typed waits on the page, and is done once."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -13,6 +12,7 @@ from tests.database import database_at
 from tests.line_to_database import LineBeside
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
+from tests.waiting import wait_until
 from tests.web.operator.console import ConsoleGuest, console
 
 DEPOSIT: Final = "/operator/money/deposit"
@@ -78,11 +78,14 @@ def test_a_form_that_could_not_be_taken_is_kept_and_done_once(
 
 def at_last(send: Callable[[], httpx2.Response]) -> httpx2.Response:
     """As somebody who sends it again until the database has been found."""
-    answer = send()
-    while answer.status_code == 503:
-        time.sleep(0.1)
-        answer = send()
-    return answer
+    answers: list[httpx2.Response] = []
+
+    def is_taken() -> bool:
+        answers.append(send())
+        return answers[-1].status_code != 503
+
+    wait_until(is_taken)
+    return answers[-1]
 
 
 def test_while_the_database_is_away_a_form_waits_on_its_page(distant: tuple[InProcess, LineBeside]) -> None:
