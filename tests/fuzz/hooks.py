@@ -4,6 +4,7 @@ Only calls that are meant to be valid are helped. Those that are meant to be ref
 """
 
 import atexit
+import gc
 import itertools
 import json
 import os
@@ -15,19 +16,42 @@ import schemathesis
 from schemathesis import Case, GenerationMode, HookContext
 from schemathesis.core.transport import Response
 
-from qirsh.domain import limits
-from tests.live import ORIGIN, PASSWORD, PIN
-from tests.web.webhooks import NOBODY
+from qirsh.domain import limits  # And nothing else of the service: to import it costs more than half of all calls.
 
+ORIGIN, NOBODY = os.environ["FUZZ_ORIGIN"], os.environ["FUZZ_NOBODY"]
+PASSWORD, PIN = os.environ["FUZZ_PASSWORD"], os.environ["FUZZ_PIN"]
+LIVE = f"Bearer {os.environ['FUZZ_KEY']}"
+# With it go the calls that only a test key may make, and every third payment; empty: all go with the one key.
+TEST = f"Bearer {os.environ['FUZZ_TEST_KEY']}" if os.environ["FUZZ_TEST_KEY"] else ""
+ALIKE_MAX = int(os.environ["FUZZ_ALIKE_MAX"])  # Of the cases that probe the same, so many are sent.
+
+gc.disable()  # Hypothesis makes garbage by the million, and this process does not live long enough to need the memory.
 calls: Counter[tuple[str, int]] = Counter()
 # What exists, by the part of the path that comes before an id.
 known: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=20))
 known["refunds"].append(os.environ["FUZZ_REFUND"])  # One is hard to come by: it takes a payment that was paid.
+known["events"].append(os.environ["FUZZ_EVENT"])  # They may be asked for one by one before they are listed.
 known["deliveries"].append(os.environ["FUZZ_DELIVERY"])  # Nor is one of these made in a run.
 kept_endpoint = f"we_{os.environ['FUZZ_DELIVERY'].split('_')[1]}"  # With it the delivery would go.
 paid = os.environ["FUZZ_PAID"].split()
+# By path: what is to be paid or to expire must be pending still. Each is named once.
+pending = {path: deque(ids) for path, ids in json.loads(os.environ["FUZZ_PENDING"]).items()}
+alike: Counter[tuple[str, ...]] = Counter()
+named: Counter[str] = Counter()  # Calls with an id that were meant to be valid.
 cursors: defaultdict[tuple[str, bool], deque[str]] = defaultdict(lambda: deque(maxlen=20))
 numbers = itertools.count(1)
+
+
+@schemathesis.hook
+def filter_case(context: HookContext, case: Case[Any]) -> bool:  # noqa: ARG001 - their signature
+    """Without a limit schemathesis sends hundreds of wrong types to a call with many parameters."""
+    if case.meta is None or not ALIKE_MAX:
+        return True
+    probe = case.meta.phase.data
+    what = [str(getattr(probe, name, "")) for name in ("scenario", "parameter")]
+    kind = case.operation.label, case.meta.phase.name.value, case.meta.generation.mode.value, *what
+    alike[kind] += 1
+    return alike[kind] <= ALIKE_MAX
 
 
 @schemathesis.hook
@@ -35,20 +59,20 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
     """A call that follows the schema shall also follow what is said in words."""
     if case.query and str(case.query.get("wait", "")).isdigit():
         case.query["wait"] = 0  # Nobody changes the payment meanwhile: to wait would be for nothing.
+    number = next(numbers)
+    if case.headers.get("Authorization") == LIVE and needs_test_key(case, number):
+        case.headers["Authorization"] = TEST
     if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE:
         return
-    number = next(numbers)
     if "Idempotency-Key" in case.headers:
         case.headers["Idempotency-Key"] = f"{os.getpid()}-{number}"
     if isinstance(case.body, dict):
         mend_body(case.body, number)
     if case.query:
         mend_query(case.query)
-    if case.query and "cursor" in case.query:
-        case.query.pop("cursor")
-        if pages := cursors[list_of(case)]:
-            case.query["cursor"] = pages[number % len(pages)]
-    name_something_known(case, number)
+        mend_cursor(case, number)
+    if "id" in case.path_parameters:
+        name_something_known(case, number)
     if case.method == "PATCH" and isinstance(case.body, dict) and case.body.get("types"):
         del case.body["types"]  # What an endpoint no longer wants cannot be resent to it.
     if paid and case.method == "POST" and case.path.endswith("/refunds") and isinstance(case.body, dict) and number % 2:
@@ -56,13 +80,33 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
         case.body.pop("amount", None)  # All that is left of it: hardly anything else would fit.
 
 
+def mend_cursor(case: Case[Any], number: int) -> None:
+    """One that was given out for the same list, or none."""
+    if case.query.pop("cursor", None) is not None and (pages := cursors[list_of(case)]):
+        case.query["cursor"] = pages[number % len(pages)]
+
+
+def needs_test_key(case: Case[Any], number: int) -> bool:
+    return bool(TEST) and ("/test/" in case.path or (case.path.endswith("/remote-payments") and number % 3 == 0))
+
+
+def pool_of(case: Case[Any], collection: str) -> deque[str]:
+    """What was seen there with the same key."""
+    return known[f"test {collection}" if case.headers.get("Authorization") == TEST else collection]
+
+
 def name_something_known(case: Case[Any], number: int) -> None:
     """Mostly an id that was seen: nobody guesses one."""
-    collection = case.path.partition("/{")[0].rpartition("/")[2]
-    pool = known[collection]
+    if fresh := pending.get(case.path):
+        case.path_parameters["id"] = fresh.popleft()
+        if isinstance(case.body, dict):
+            case.body.pop("outcome", None)
+        return
+    pool = pool_of(case, case.path.partition("/{")[0].rpartition("/")[2])
     if case.method == "DELETE":
         pool = deque(one for one in pool if one != kept_endpoint)
-    if pool and "id" in case.path_parameters and case.path_parameters["id"] not in pool and number % 4:
+    named[case.operation.label] += 1
+    if pool and case.path_parameters["id"] not in pool and named[case.operation.label] % 4:
         case.path_parameters["id"] = pool[number % len(pool)]
 
 
@@ -132,12 +176,12 @@ def after_call(context: HookContext, case: Case[Any], response: Response) -> Non
     """Count it, and remember what it made or showed."""
     calls[f"{case.operation.method.upper()} {case.operation.path}", response.status_code] += 1
     if case.method == "DELETE" and response.status_code < 300:
-        pool = known[case.path.partition("/{")[0].rpartition("/")[2]]
+        pool = pool_of(case, case.path.partition("/{")[0].rpartition("/")[2])
         if case.path_parameters["id"] in pool:
             pool.remove(case.path_parameters["id"])
     if response.status_code in {200, 201} and case.method in {"GET", "POST"}:
         data = json.loads(response.content)["data"]
-        pool = known[case.path.rpartition("/")[2]]
+        pool = pool_of(case, case.path.rpartition("/")[2])
         if data.get("nextCursor"):
             cursors[list_of(case)].append(data["nextCursor"])
         for item in data.get("items", [data]):
