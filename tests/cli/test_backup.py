@@ -111,10 +111,12 @@ def test_a_backup_goes_through_a_pipe(house: House, tmp_path: Path) -> None:
     assert gzip.decompress(kept.read_bytes()).splitlines()[-1].startswith(b'{"line":"manifest",')
 
 
-def piped(house: House, *words: str, **streams: IO[bytes]) -> Ended:
-    """With bytes on these."""
-    given: dict[str, IO[bytes] | int] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE), **streams}
-    with start([*QIRSH, *words], env=house.environment(), **given) as process:
+def piped(
+    house: House, *words: str, stdin: IO[bytes] | int = subprocess.PIPE, stdout: IO[bytes] | int = subprocess.PIPE
+) -> Ended:
+    """With bytes on one of these."""
+    told = house.environment()
+    with start([*QIRSH, *words], env=told, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE) as process:
         printed, complained = process.communicate()
         return Ended(process.wait(), printed, complained)
 
@@ -288,7 +290,7 @@ def test_a_backup_that_is_restored_twice_begins_another_epoch(house: House, back
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_a_restore_that_is_killed_has_changed_nothing(engine: str, other: House, backup: Path, empty_url: str) -> None:
     place = {} if engine == "sqlite" else {"QIRSH_DATABASE_URL": empty_url}
-    with other.started("restore", str(backup), **place) as process:
+    with other.started("restore", str(backup), umask=-1, first="", **place) as process:
         while not _is_under_way(other, engine, empty_url):
             assert process.poll() is None, process.communicate()
         process.kill()

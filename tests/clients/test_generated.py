@@ -69,6 +69,7 @@ def test_a_typescript_client_compiles_strictly_and_works(served: Live, descripti
     run("node", "trip.js", folder=folder, BASE_URL=served.settings.base_url, API_KEY=merchant.test_key, RUN="1")
 
 
+@pytest.mark.slow
 def test_a_python_client_drops_nothing_and_works(
     served: Live, description: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,7 @@ def test_all_samples_of_a_language_work_in_their_order(demo: Demo, language: str
     assert len(set(keys)) == len(keys)
 
 
+@pytest.mark.slow
 def test_a_sample_that_fails_is_noticed(demo: Demo, tmp_path: Path) -> None:
     for language in PROGRAMS:
         asked = [text.replace("10098", "-1") for text in demo.samples.found[language]]

@@ -2,18 +2,17 @@
 
 import contextlib
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.deploy.containerfile import REPOSITORY
-from tests.live import LOOK_S, TIED, free_port
+from tests.live import TIED, free_port
+from tests.waiting import wait_until
 
 CADDYFILE: Final = REPOSITORY / "deploy" / "compose" / "Caddyfile"
 CADDY: Final = "/usr/bin/caddy"
 OUTSIDE: Final = "127.0.0.6"  # Where clients are.
-LOOKS_MAX: Final = 1500
 
 
 class Answer(NamedTuple):
@@ -76,11 +75,12 @@ def caddy(folder: Path, upstream: str, port: int) -> Iterator[Caddy]:
     with (folder / "log").open("w") as log, subprocess.Popen(words, env=environment, stderr=log, stdout=log) as process:
         try:
             running = Caddy(folder, port)
-            for _ in range(LOOKS_MAX):
+
+            def answers() -> bool:
                 assert process.poll() is None, (folder / "log").read_text()
-                if running.ask("/healthz").status:
-                    break
-                time.sleep(LOOK_S)
+                return running.ask("/healthz").status != 0
+
+            wait_until(answers)
             yield running
         finally:
             process.terminate()

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +14,9 @@ from typing import Any, Final
 import yaml
 
 from tests.deploy.containerfile import REPOSITORY
-from tests.live import LOOK_S, TIED
+from tests.live import TIED
 from tests.postgres import PostgresServer
+from tests.waiting import wait_until
 
 FOLDER: Final = REPOSITORY / "deploy" / "compose"
 # What somebody would write instead of the examples.
@@ -25,7 +25,6 @@ OWN: Final = {
     "QIRSH_SUPPORT_CONTACT": "help@shop.sy",
     "QIRSH_MAIL_FROM": "Shop <pay@shop.sy>",
 }
-_LOOKS_MAX: Final = 1500
 _PATIENCE_S: Final = 300
 
 
@@ -110,14 +109,13 @@ class Container:
             process = subprocess.Popen(words, cwd="/", env=self.environment(), stdout=log, stderr=log)
         check = [sys.executable, "-m", "qirsh", "healthcheck", *(["--ready"] if is_ready else [])]
         try:
-            for _ in range(_LOOKS_MAX):
+
+            def is_healthy() -> bool:
                 assert process.poll() is None, Path(log.name).read_text()
                 looked = subprocess.run(check, cwd="/", env=self.environment(), capture_output=True, check=False)
-                if looked.returncode == 0:
-                    break
-                time.sleep(LOOK_S)
-            else:
-                raise AssertionError(f"never healthy: {looked.stdout!r} {looked.stderr!r}")
+                return looked.returncode == 0
+
+            wait_until(is_healthy)
             yield
         finally:
             process.terminate()

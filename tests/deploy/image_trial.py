@@ -5,17 +5,16 @@ import re
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.live import LOOK_S, free_port
+from tests.live import free_port
+from tests.waiting import wait_until
 
 # Starts a program in the image: its words, and variables of its environment.
 Starter = Callable[..., subprocess.Popen[str]]
-_LOOKS_MAX: Final = 6000
 _STARTED_S_MAX: Final = 600
 
 
@@ -39,7 +38,7 @@ def try_image(entered: Starter, healthcheck: Callable[[], int]) -> None:
     assert healthcheck() == 1
     base = f"http://localhost:{port}"
     with _serving(entered(QIRSH_PORT=str(port), QIRSH_BASE_URL=base), until="Qirsh is listening") as served:
-        _wait_for(lambda: healthcheck() == 0)
+        wait_until(lambda: healthcheck() == 0)
         assert '"status":"paid"' in _pasted(pay)
         _end(served.process)
 
@@ -72,14 +71,6 @@ def _descent(pid: int) -> Iterator[int]:
 
 def _is_of_image(pid: int) -> bool:
     return b"/opt/qirsh/bin/qirsh" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-
-
-def _wait_for(is_so: Callable[[], bool]) -> None:
-    for _ in range(_LOOKS_MAX):
-        if is_so():
-            return
-        time.sleep(LOOK_S)
-    raise AssertionError("it never came")
 
 
 @contextmanager

@@ -2,14 +2,12 @@
 
 import re
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import httpx2
-import pytest
 import yaml
 
 from tests.deploy.prometheus_rules import FOLDER
@@ -17,8 +15,6 @@ from tests.deploy.prometheus_tools import tool
 from tests.live import TIED, free_port
 
 FASTER: Final = 8  # Of the rules' minutes each takes seven seconds: a window has several scrapes.
-LOOKS_MAX: Final = 400  # Looks, not seconds: a machine that stands still meanwhile is not slow.
-LOOK_S: Final = 0.2
 
 
 def hurried(rules: str) -> str:
@@ -41,7 +37,7 @@ class Prometheus:
     def ask(self, path: str) -> dict[str, Any]:
         """What it tells; nothing while it does not answer."""
         try:
-            answer = httpx2.get(f"{self._address}/api/v1/{path}", timeout=10)
+            answer = httpx2.get(f"{self._address}/api/v1/{path}", timeout=None)
         except httpx2.TransportError:
             return {}
         told: dict[str, Any] = answer.json()["data"] if answer.status_code == 200 else {}
@@ -83,11 +79,3 @@ def prometheus(folder: Path, token: str, *ports: int) -> Iterator[Prometheus]:
     finally:
         process.terminate()
         process.wait(60)
-
-
-def wait_until(what: str, holds: Callable[[], bool]) -> None:
-    for _ in range(LOOKS_MAX):
-        if holds():
-            return
-        time.sleep(LOOK_S)
-    pytest.fail(f"it never came to be that {what}")

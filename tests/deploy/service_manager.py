@@ -7,12 +7,12 @@ which takes root, and then ROOT is /.
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Final
 
@@ -22,9 +22,6 @@ _ROOT: Final = Path(os.environ.get("ROOT", "/"))
 _PREFIX: Final = str(_ROOT).rstrip("/")  # Of absolute paths.
 _UNITS: Final = _ROOT / "etc/systemd/system"
 _PLACE: Final = _ROOT / "run/service-manager"
-_START_S_MAX: Final = 120
-_STOP_S_MAX: Final = 60
-_LOOK_S: Final = 0.05
 
 
 def main(words: list[str]) -> int:
@@ -57,13 +54,12 @@ def _stop(name: str) -> int:
     process = _process(name)
     if process:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGTERM)
-        end = time.monotonic() + _STOP_S_MAX
-        while _process(name) and time.monotonic() < end:
-            time.sleep(_LOOK_S)
-        if _process(name):
-            os.kill(process, signal.SIGKILL)
-            return 1
+            ended = os.pidfd_open(process)
+            try:
+                signal.pidfd_send_signal(ended, signal.SIGTERM)
+                select.select([ended], [], [])
+            finally:
+                os.close(ended)
     (_PLACE / f"{name}.pid").unlink(missing_ok=True)
     return 0
 
@@ -135,12 +131,13 @@ def _start(name: str) -> int:
         (_PLACE / f"{name}.pid").write_text(str(process.pid))
         if unit.last("Type") == "oneshot":
             return process.wait()
-        line.settimeout(_LOOK_S)
-        end = time.monotonic() + _START_S_MAX
-        while process.poll() is None and time.monotonic() < end:
-            with contextlib.suppress(TimeoutError):
+        ended = os.pidfd_open(process.pid)
+        try:
+            while line.fileno() in select.select([line.fileno(), ended], [], [])[0]:
                 if b"READY=1" in line.recv(4096).split(b"\n"):
                     return 0
+        finally:
+            os.close(ended)
     return 1
 
 

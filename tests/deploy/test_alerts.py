@@ -81,6 +81,7 @@ def test_the_example_of_a_scrape_is_valid(tmp_path: Path) -> None:
     assert re.fullmatch("qirsh.*", scrape["job_name"]), "the rules look for jobs of this name"
 
 
+@pytest.mark.slow
 def test_each_alert_fires_when_it_must(tmp_path: Path) -> None:
     """As `promtool test rules` has it, with those rules alone that a test asks for: it takes a tenth of the time."""
     files = list(parted(tmp_path))

@@ -4,7 +4,6 @@ import http.server
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -13,8 +12,9 @@ import pytest
 
 from tests.cli.program import House, Running
 from tests.deploy import http3
-from tests.deploy.caddy import CADDY, CADDYFILE, LOOKS_MAX, OUTSIDE, Caddy, caddy
-from tests.live import LOOK_S, free_port
+from tests.deploy.caddy import CADDY, CADDYFILE, OUTSIDE, Caddy, caddy
+from tests.live import free_port
+from tests.waiting import wait_until
 
 INSIDE: Final = "127.0.0.5"  # Where operators are.
 TOKEN: Final = "metrics-token-of-the-caddy-tests-1"
@@ -79,15 +79,16 @@ def test_the_clients_own_address_arrives_and_no_other_that_it_claims(guarded: Gu
     assert ask("/operator", "-H", f"X-Forwarded-For: {OUTSIDE}", client=INSIDE).status == 303
 
 
-@pytest.mark.parametrize("path", ["/metrics", "/metrics/", "//metrics", "/METRICS", "/a/../metrics", "/%6detrics"])
-def test_metrics_are_not_passed_on_whatever_is_sent(guarded: Guarded, path: str) -> None:
+def test_metrics_are_not_passed_on_whatever_is_sent(guarded: Guarded, subtests: pytest.Subtests) -> None:
     token = ("-H", f"Authorization: Bearer {TOKEN}")
     own = subprocess.run(["curl", "-sS", *token, f"{guarded.service.url}/metrics"], capture_output=True, check=True)
     assert b"# HELP qirsh_" in own.stdout
-    answer = guarded.front.ask(path, "--path-as-is", *token)
-    # The service's own answers have a body, whatever they are: this one is Caddy's.
-    assert (answer.status, answer.body) == (404, "")
-    assert "server: caddy" in answer.headers
+    for path in ("/metrics", "/metrics/", "//metrics", "/METRICS", "/a/../metrics", "/%6detrics"):
+        with subtests.test(path):
+            answer = guarded.front.ask(path, "--path-as-is", *token)
+            # The service's own answers have a body, whatever they are: this one is Caddy's.
+            assert (answer.status, answer.body) == (404, "")
+            assert "server: caddy" in answer.headers
 
 
 def test_a_service_that_was_stopped_is_a_502_or_503_and_one_that_is_back_is_served(guarded: Guarded) -> None:
@@ -98,11 +99,7 @@ def test_a_service_that_was_stopped_is_a_502_or_503_and_one_that_is_back_is_serv
     own: dict[str, Any] = {"QIRSH_PORT": str(upstream), "QIRSH_BASE_URL": f"https://localhost:{port}"}
 
     def wait_for(*wanted: int) -> None:
-        for _ in range(LOOKS_MAX):
-            if (answer := front.ask("/healthz")).status in wanted:
-                return
-            time.sleep(LOOK_S)
-        pytest.fail(f"never one of {wanted}: {answer}")
+        wait_until(lambda: front.ask("/healthz").status in wanted)
 
     with caddy(folder / "second", f"127.0.0.1:{upstream}", port) as front:
         wait_for(502, 503)
@@ -140,11 +137,7 @@ def test_when_none_is_ready_the_service_answers_for_itself(tmp_path: Path) -> No
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Unready) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with caddy(tmp_path, f"127.0.0.1:{server.server_port}", free_port()) as front:
-            for _ in range(LOOKS_MAX):
-                if _Unready.probes > 1:  # Caddy has heard the first answer by then.
-                    break
-                time.sleep(LOOK_S)
-            assert _Unready.probes > 1
+            wait_until(lambda: _Unready.probes > 1)  # Caddy has heard the first answer by then.
             assert front.ask("/wallet")[0::3] == (200, "read")
             assert front.ask("/pay", "-d", "pin=1")[0::3] == (503, "refused pin=1")
         server.shutdown()

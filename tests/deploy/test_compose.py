@@ -31,16 +31,15 @@ def secrets(tmp_path: Path) -> Path:
     return make_secrets(tmp_path, "smtp+starttls://qirsh:long@mail.shop.sy:587")
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_keeps_to_the_schema_of_compose_and_to_yamllint(name: str) -> None:
+def test_the_files_keep_to_the_schema_of_compose_and_to_yamllint() -> None:
     for words in (
-        [str(TOOLS / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", name],
+        [str(TOOLS / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", *FILES],
         [
             str(TOOLS / "yamllint"),
             "--strict",
             "-d",
             "{extends: default, rules: {line-length: {max: 120}, document-start: disable}}",
-            name,
+            *FILES,
         ],
     ):
         told = subprocess.run(words, cwd=FOLDER, capture_output=True, text=True, check=False)
@@ -115,6 +114,7 @@ def test_caddy_is_the_proxy_that_the_service_trusts_and_the_only_door() -> None:
     assert all(port.startswith("127.0.0.1:") for port in alone["ports"])
 
 
+@pytest.mark.slow
 def test_postgresql_is_made_with_a_role_that_is_no_superuser(secrets: Path) -> None:
     asked = [
         "SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user",

@@ -21,11 +21,12 @@ from tests.deploy.compose_steps import (
     make_secrets,
     write_secret,
 )
-from tests.deploy.prometheus_server import prometheus, wait_until
+from tests.deploy.prometheus_server import prometheus
 from tests.drill.shop import CallRefused, Shop
 from tests.live import PASSWORD, PIN, InProcess, free_port
 from tests.postgres import PostgresServer, server
 from tests.store.next_version import NEXT, next_version
+from tests.waiting import wait_until
 from tests.workers.post_office import post_office
 
 CUSTOMER: Final = "emre@mail.example"
@@ -157,17 +158,17 @@ def test_a_machine_from_its_first_hour_to_an_upgrade_and_a_bad_night(machine: Ma
         service.execute("verify")
 
         # The night: PostgreSQL ends, somebody is woken, and it is back.
-        wait_until("the service is reached with its token", lambda: scraper.healthy() == 1)
-        wait_until("each rule was looked at", lambda: scraper.evaluated() > 30)
+        wait_until(lambda: scraper.healthy() == 1)
+        wait_until(lambda: scraper.evaluated() > 30)
         assert "QirshDatabaseAway" not in scraper.firing()
         machine.postgres.stop()
         try:
-            wait_until("the alert fires", lambda: scraper.firing().get("QirshDatabaseAway") == "page")
+            wait_until(lambda: scraper.firing().get("QirshDatabaseAway") == "page")
             with pytest.raises(CallRefused, match="unavailable"):
                 shop.create(1)
         finally:
             assert machine.postgres.start()
-        wait_until("it has cleared", lambda: "QirshDatabaseAway" not in scraper.firing())
-        wait_until("nobody is woken by anything else", lambda: "page" not in scraper.firing().values())
+        wait_until(lambda: "QirshDatabaseAway" not in scraper.firing())
+        wait_until(lambda: "page" not in scraper.firing().values())
         assert shop.status(shop.paid(12_50)) == "paid"
     assert not [line for line in (machine.folder / "data.log").read_text().splitlines() if "Traceback" in line]

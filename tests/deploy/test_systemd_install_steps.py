@@ -1,7 +1,9 @@
 """What `install.sh` does when a step fails or is killed, with versions that are a few lines of shell."""
 
 import hashlib
+import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,11 +83,24 @@ class Machine(Installation):
         return done.stdout + done.stderr
 
 
-@pytest.fixture
-def machine() -> Iterator[Machine]:
+@pytest.fixture(scope="module")
+def installed() -> Iterator[tuple[Machine, Path]]:
+    """A machine, and a copy of what is on it."""
     with tempfile.TemporaryDirectory(prefix="q-") as folder:
         Path(folder).chmod(0o755)
-        yield Machine(Path(folder) / "r")
+        machine = Machine(Path(folder) / "r")
+        copy = Path(folder) / "copy"
+        subprocess.run(["cp", "-a", machine.root, copy], check=True)  # With their owners.
+        yield machine, copy
+
+
+@pytest.fixture
+def machine(installed: tuple[Machine, Path]) -> Machine:
+    """As it was made: there are paths in its files, so it stays where it is."""
+    machine, copy = installed
+    shutil.rmtree(machine.root)
+    subprocess.run(["cp", "-a", copy, machine.root], check=True)
+    return machine
 
 
 def test_a_command_has_the_home_of_the_service(machine: Machine) -> None:
@@ -161,6 +176,7 @@ def test_an_upgrade_that_was_killed_on_its_way_back_goes_back_or_on(machine: Mac
     assert machine.serving() == NEW
 
 
+@pytest.mark.slow
 def test_a_way_back_that_was_killed_is_forgotten_once_a_version_serves(machine: Machine) -> None:
     machine.must("upgrade", *machine.wheels[NEW])
     (machine.root / "tables").write_text(OLD)
@@ -177,33 +193,33 @@ def test_a_way_back_that_was_killed_is_forgotten_once_a_version_serves(machine: 
 _PLACE: Final = "on PostgreSQL a restore needs an empty database: name it in "
 
 
-@pytest.mark.parametrize(
-    ("setting", "place"),
-    [
-        ({"QIRSH_DATABASE_URL": "postgresql://q@localhost/q"}, "QIRSH_DATABASE_URL of {etc}/qirsh.env"),
-        ({"QIRSH_DATABASE_URL": "'postgres://q@localhost/q'"}, "QIRSH_DATABASE_URL of {etc}/qirsh.env"),
-        ({"QIRSH_DATABASE_URL_FILE": "/srv/url"}, "/srv/url"),
-        ({"QIRSH_DATABASE_URL": "sqlite:////srv/qirsh.db"}, ""),
-        ({}, ""),
-    ],
+_OF_SETTINGS: Final = "QIRSH_DATABASE_URL of {etc}/qirsh.env"
+_PLACES: Final[tuple[tuple[dict[str, str], str], ...]] = (
+    ({"QIRSH_DATABASE_URL": "postgresql://q@localhost/q"}, _OF_SETTINGS),
+    ({"QIRSH_DATABASE_URL": "'postgres://q@localhost/q'"}, _OF_SETTINGS),
+    ({"QIRSH_DATABASE_URL_FILE": "/srv/url"}, "/srv/url"),
+    ({"QIRSH_DATABASE_URL": "sqlite:////srv/qirsh.db"}, ""),
+    ({}, ""),
 )
+
+
 def test_a_restore_that_needs_an_empty_database_says_so_wherever_the_address_is(
-    machine: Machine, setting: dict[str, str], place: str
+    machine: Machine, subtests: pytest.Subtests
 ) -> None:
     machine.must("upgrade", *machine.wheels[NEW])
-    machine.set(**setting)
     [file] = (machine.root / "var/backups/qirsh").iterdir()
-    said = machine.refused("back", "--restore", str(file))
-    assert said.endswith("the backup was not restored, and all is as before\n")
-    assert (_PLACE in said) == bool(place)
-    assert _PLACE + place.format(etc=machine.root / "etc/qirsh") in said or not place
-    assert (machine.current(), machine.serving()) == (NEW, NEW)
-    assert not (machine.root / "opt/qirsh/newer").is_symlink()
-
-
-def test_with_a_credential_a_restore_names_that(machine: Machine) -> None:
-    machine.must("upgrade", *machine.wheels[NEW])
-    credential = machine.root / "etc/qirsh/credentials/QIRSH_DATABASE_URL"
+    etc = machine.root / "etc/qirsh"
+    settings = (etc / "qirsh.env").read_text()
+    for setting, place in _PLACES:
+        with subtests.test(" ".join(setting.values())):
+            (etc / "qirsh.env").write_text(settings)
+            machine.set(**setting)
+            said = machine.refused("back", "--restore", str(file))
+            assert said.endswith("the backup was not restored, and all is as before\n")
+            assert (_PLACE in said) == bool(place)
+            assert _PLACE + place.format(etc=etc) in said or not place
+            assert (machine.current(), machine.serving()) == (NEW, NEW)
+            assert not (machine.root / "opt/qirsh/newer").is_symlink()
+    credential = etc / "credentials/QIRSH_DATABASE_URL"
     credential.write_text("postgresql://q@localhost/q")
-    [file] = (machine.root / "var/backups/qirsh").iterdir()
     assert f"{_PLACE}{credential}, and run this again" in machine.refused("back", "--restore", str(file))

@@ -4,7 +4,6 @@ What was acknowledged before the backup began must be there, what was given out 
 nobody may be told twice.
 """
 
-import asyncio
 import secrets
 import shutil
 import threading
@@ -19,9 +18,10 @@ from aiosmtpd.smtp import SMTP
 from qirsh.backup.progress import Progress
 from qirsh.backup.take import check_backup
 from tests.cli.program import House, Running
-from tests.drill.shop import CallRefused, DrillFailed, Shop, trading, wait_until
+from tests.drill.shop import CallRefused, DrillFailed, Shop, trading
 from tests.faults.webhook_receiver import OK, WebhookReceiver
 from tests.outbound.receiver import Visit
+from tests.waiting import until, wait_until
 from tests.workers.post_office import PostOffice
 
 _PATH: Final = "/drill"
@@ -67,8 +67,7 @@ class Gate:
         await visit.say(OK)
 
     async def _passed(self) -> None:
-        while not self._is_open.is_set():  # noqa: ASYNC110 - another thread opens it
-            await asyncio.sleep(0.02)
+        await until(self._is_open.is_set)
 
 
 class Outside:
@@ -97,7 +96,7 @@ class Outside:
 
     def wait_for_mail(self, text: str, after: int) -> None:
         """One whose subject has this text, behind so many others."""
-        wait_until(lambda: any(text in mail for mail in self.mails()[after:]), f"a mail that says {text!r} arrives")
+        wait_until(lambda: any(text in mail for mail in self.mails()[after:]))
 
 
 class Drill:
@@ -107,7 +106,6 @@ class Drill:
         """The demo is made if it is not there."""
         self._folder = folder
         self._outside = outside
-        self._began = time.monotonic()
         self._say_line = say
         self._payments = payments  # In each part of the load.
         self._old = demo
@@ -127,7 +125,7 @@ class Drill:
             self._come_back(engine, House(self._folder / engine), epoch, place)
 
     def _say(self, line: str) -> None:
-        self._say_line(f"{time.monotonic() - self._began:5.1f} s  {line}")
+        self._say_line(f"{time.strftime('%H:%M:%S')}  {line}")
 
     def _make_demo(self) -> None:
         if not self._old.folder.exists():
@@ -199,7 +197,7 @@ class Drill:
             self._tell_owner(house)
             self._deposit(house)
             self._wait_for_events(events + len(new))
-            wait_until(lambda: len(self._outside.mails()) >= mails + _MAILS, f"{_MAILS} mails arrive")
+            wait_until(lambda: len(self._outside.mails()) >= mails + _MAILS)
         self._require_news(self._outside.events()[events:], sorted(new), self._outside.mails()[mails:])
         self._say(f"{engine}: no webhook and no mail went out as new")
         self._do(house, "verify", **place)
@@ -256,7 +254,7 @@ class Drill:
         self._outside.wait_for_mail(amount, mails)
 
     def _wait_for_events(self, count: int) -> None:
-        wait_until(lambda: len(self._outside.events()) >= count, f"{count} webhooks arrive")
+        wait_until(lambda: len(self._outside.events()) >= count)
 
     def _act(self, house: House, *words: str, who: str = "operator", stdin: str = "") -> dict[str, Any]:
         try:

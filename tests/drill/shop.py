@@ -4,29 +4,20 @@ import itertools
 import json
 import secrets
 import threading
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-PATIENCE_S: Final = 60.0
+from tests.waiting import wait_until
+
 _AT_ONCE: Final = 3
 _CURRENCY: Final = "USD"
 
 
 class DrillFailed(Exception):
     """What the drill found wrong."""
-
-
-def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    """Not longer than something that works takes on a busy machine."""
-    end = time.monotonic() + PATIENCE_S
-    while not is_so():
-        if time.monotonic() > end:
-            raise DrillFailed(f"not within {PATIENCE_S:.0f} s: {what}")
-        time.sleep(0.05)
 
 
 class CallRefused(Exception):
@@ -90,7 +81,7 @@ class Shop:
             headers["Idempotency-Key"] = secrets.token_hex(16)
         request = urllib.request.Request(f"{self._base_url}/api/v1{path}", body, headers)  # noqa: S310 - our own
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
+            with urllib.request.urlopen(request) as answer:  # noqa: S310 - our own
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             raise CallRefused(error.code, json.load(error)) from None
@@ -109,7 +100,7 @@ class Trade:
     def wait_for(self, count: int) -> None:
         """Until so many more were paid."""
         wanted = len(self.acknowledged) + count
-        wait_until(lambda: bool(self._wrong) or len(self.acknowledged) >= wanted, "payments are paid")
+        wait_until(lambda: bool(self._wrong) or len(self.acknowledged) >= wanted)
         self.check()
 
     def check(self) -> None:

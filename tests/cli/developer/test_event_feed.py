@@ -1,6 +1,8 @@
 """The feed of events over lines that break, hang and lie."""
 
+import http.client
 import itertools
+import queue
 import socket
 import threading
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from qirsh.cli.developer.event_feed import EventFeed
 from tests.cli.conftest import LAST_LINE, Made, copy_of
 from tests.cli.developer.shell import Shell
 from tests.live import free_port
+from tests.waiting import NEVER_S
 
 CONNECTIONS_MAX: Final = 40
 STRANGER: Final = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>"
@@ -34,15 +37,22 @@ class Relay:
     def __init__(self, service: str, listener: socket.socket) -> None:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         self.plan: list[str] = []
+        self._ways: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._service = urlsplit(service)
         self._listener = listener
         self._held: list[socket.socket] = []
+
+    def next_way(self) -> str:
+        """Of the connection that is made now."""
+        way = self.plan.pop(0) if self.plan else "well"
+        self._ways.put(way)
+        return way
 
     def run(self) -> None:
         with suppress(OSError):  # The listener is closed at the end.
             for _ in range(CONNECTIONS_MAX):
                 line, _ = self._listener.accept()
-                self._play(line, self.plan.pop(0) if self.plan else "well")
+                self._play(line, self._ways.get())
         self._listener.close()
         for line in self._held:
             line.close()
@@ -60,6 +70,17 @@ class Relay:
                 onward.sendall(request)
                 answer = b"".join(iter(lambda: onward.recv(65536), b""))
             line.sendall(answer[: len(answer) // 2] if way == "cut" else answer)
+
+
+class RelayedClient(ApiClient):
+    """Waits long for an answer, but for one that never comes: a service that is slow is not dead."""
+
+    def __init__(self, relay: Relay, key: str) -> None:
+        super().__init__(relay.url, key, key_name="K")
+        self._relay = relay
+
+    def _connection(self, timeout: float) -> http.client.HTTPConnection:
+        return super()._connection(min(timeout, 0.05) if self._relay.next_way() == "hang" else NEVER_S)
 
 
 @contextmanager
@@ -97,7 +118,7 @@ def test_over_bad_lines_every_event_comes_once_in_order(shell: Shell, plan: list
     told: list[str] = []
     pauses: list[float] = []
     with relaying(shell.url) as relay:
-        client = ApiClient(relay.url, shell.key, key_name="K", silence_s=0.5)
+        client = RelayedClient(relay, shell.key)
         feed = feed_of(client, told, pauses)
         made = [shell.trigger("remote_payment.paid")[1] for _ in range(3)]
         relay.plan[:] = plan
@@ -115,7 +136,7 @@ def test_pauses_grow_to_a_bound_and_heed_what_the_service_names(shell: Shell) ->
     told: list[str] = []
     pauses: list[float] = []
     with relaying(shell.url) as relay:
-        feed = feed_of(ApiClient(relay.url, shell.key, key_name="K"), told, pauses)
+        feed = feed_of(RelayedClient(relay, shell.key), told, pauses)
         shell.trigger("remote_payment.paid")
         relay.plan[:] = ["proxy"] * 7 + ["well", "busy"]
         next(feed.follow())

@@ -67,7 +67,7 @@ def test_several_processes_serve_one_address_and_say_so_once(fresh_family: Famil
     assert family.running.process.stdout.read() == ""
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_to_the_parent_ends_all_of_them_well(number: int, family: Family) -> None:
     children = family.children()
     with socket.create_connection(("127.0.0.1", family.port)) as idle:
@@ -108,7 +108,9 @@ def test_a_child_that_is_killed_comes_back(family: Family) -> None:
     assert re.findall(r"process (\d+) was killed by SIGKILL: .*", family.running.process.stderr.read()) == [str(first)]
 
 
-@pytest.mark.parametrize("what", ["all are replaced", "one after another is stopped"])
+@pytest.mark.parametrize(
+    "what", ["all are replaced", pytest.param("one after another is stopped", marks=pytest.mark.slow)]
+)
 def test_clients_see_no_failure_when_processes_end_well(what: str, family: Family) -> None:
     before = family.children()
     is_over = threading.Event()

@@ -235,9 +235,12 @@ def test_the_manifests_keep_a_rule(rule: Rule) -> None:
     assert rule(FOLDER) == []
 
 
-@pytest.mark.parametrize(("rule", "file", "old", "new"), BROKEN)
-def test_a_manifest_that_breaks_a_rule_is_noticed(rule: Rule, file: str, old: str, new: str, tmp_path: Path) -> None:
-    assert rule(edited(tmp_path, file, old, new))
+def test_a_manifest_that_breaks_a_rule_is_noticed(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for number, (rule, file, old, new) in enumerate(BROKEN):
+        with subtests.test(f"{rule.__name__}: {new}"):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            assert rule(edited(folder, file, old, new))
 
 
 def test_each_rule_is_seen_to_fail() -> None:

@@ -6,7 +6,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from tests.deploy.kubernetes.manifests import FOLDER, Body, Manifest, Pod, of_set, pods
 from tests.deploy.kubernetes.pod_settings import environment
 from tests.postgres import PostgresServer, installations, own_folder, server
+from tests.waiting import wait_until
 
 _PATIENCE_S: Final = 120
 _INSIDE: Final = ("/run/secrets", "/data", "/backups", "/grants")
@@ -77,11 +77,12 @@ class Stage(NamedTuple):
         with subprocess.Popen([sys.executable, "-m", "qirsh", *container["args"]], env=own) as process:
             try:
                 path = container["startupProbe"]["httpGet"]["path"]
-                deadline = time.monotonic() + _PATIENCE_S
-                while status(port, path) != 200:
+
+                def has_started() -> bool:
                     assert process.poll() is None, "the server has ended"
-                    assert time.monotonic() < deadline, "the server does not start"
-                    time.sleep(0.1)
+                    return status(port, path) == 200
+
+                wait_until(has_started)
                 yield container, port
             finally:
                 process.terminate()
@@ -90,7 +91,7 @@ class Stage(NamedTuple):
 
 def status(port: int, path: str, host: str = _POD) -> int:
     """Of the answer; 0 if there is none."""
-    line = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    line = http.client.HTTPConnection("127.0.0.1", port)
     try:
         line.request("GET", path, headers={"Host": host})
         return line.getresponse().status
