@@ -1,6 +1,9 @@
 # Each target works on a fresh Debian 12 that has only make and git; `run` also on Debian 13, and wherever there is
 # Python 3.11 to 3.14.
 
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
 BIN := .venv/bin
 UV := .venv-tool/bin/uv
 LOCK := $(UV) pip compile -q --no-config --universal --python-version 3.11 \
@@ -22,10 +25,8 @@ apt = ( test "$$(id -u)" = 0 || { echo "as root: apt-get install" $(1) >&2; exit
 unexport PYTHONDONTWRITEBYTECODE
 # The first examples of each test for each change; all of them in the long run.
 export HYPOTHESIS_PROFILE ?= $(if $(filter test-all,$(MAKECMDGOALS)),ci,short)
-# What took longest.
-LONGEST := --durations=15 --durations-min=1
-# $(call side_by_side,PROCESSES)
-side_by_side = $(BIN)/python -m pytest -q -p tests.parallel --processes $(1) $(LONGEST)
+# Each part says how far it is, and at the end what took longest. $(call part,NAME,ARGUMENTS)
+part = $(BIN)/python -m pytest -q --durations=10 --durations-min=1 $(2) | awk -v part=$(1) -f tests/progress.awk
 # Of the API, what needs no page.
 API := tests/web/api tests/web/openapi/test_openapi.py tests/web/test_access.py tests/web/test_every_route.py tests/web/test_idor.py
 
@@ -39,13 +40,13 @@ run: .venv/installed ## the demo, on http://127.0.0.1:8420
 
 test: ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j2 setup debian
-	@$(MAKE) --no-print-directory -j4 -Otarget check browser faults unit
+	@$(MAKE) --no-print-directory -j4 -Oline check browser faults unit
 
 quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
-	@$(MAKE) --no-print-directory -j2 -Otarget tidy inner
+	@$(MAKE) --no-print-directory -j2 -Oline tidy inner
 
 inner: setup
-	@$(call side_by_side,2) tests/domain tests/engine $(API) -k "not postgresql and not processes"
+	@$(call part,inner,-p tests.parallel --processes 2 tests/domain tests/engine $(API) -k "not postgresql and not processes")
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
 test-all: debian-all cluster-setup test ## the slow ones, the cluster and the wheel too
@@ -70,19 +71,29 @@ description: setup
 # On two cores: of six some often wait, for a database or for a moment to pass.
 UNIT := tests --ignore tests/faults --ignore tests/browser --ignore tests/cluster
 unit: setup
-	@$(call side_by_side,6) $(UNIT)
+	@$(call part,unit,-p tests.parallel --processes 6 $(UNIT))
 
 # These kill servers and fill disks, and mostly wait.
 faults: setup
-	@$(BIN)/pytest -q $(LONGEST) tests/faults
+	@$(call part,faults,tests/faults)
 
 # With nothing beside them: a leader whose agent does not get its turn loses its lease.
 on-cluster: setup cluster-setup
-	@$(BIN)/pytest -q $(LONGEST) tests/cluster -m slow
+	@$(call part,on-cluster,tests/cluster -m slow)
 
 # While a browser is open no other test can run an event loop in the same process.
 browser: setup debian-browser
-	@$(BIN)/pytest -q $(LONGEST) tests/browser
+	@$(call part,browser,tests/browser)
+
+# Tests that fail by chance are found by repetition beside a load, not by luck.
+N ?= 20
+TESTS ?= tests/engine tests/web/server
+flaky: setup ## repeat tests beside a load on all cores (N=20, TESTS="tests/engine tests/web/server")
+	@command -v stress-ng >/dev/null || $(call apt,stress-ng)
+	@$(BIN)/python -m tests.flaky --runs $(N) $(TESTS)
+
+mutants: setup ## break the rules that guard money one by one, and see that a test notices (ONLY=backup)
+	@$(BIN)/python -m tests.mutation --only "$(ONLY)"
 
 bench: setup ## load on this machine, with wrk
 	@command -v wrk >/dev/null || $(call apt,wrk)
@@ -224,5 +235,5 @@ cluster-setup: .venv-cluster/installed
 	  .venv-cluster/bin/pip check -q && sha256sum requirements-build.txt requirements-cluster.txt > .venv-cluster/lock; }
 	@touch $@
 
-.PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check release \
+.PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser flaky mutants bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check release \
 	debian debian-all debian-browser debian-prometheus system
