@@ -21,6 +21,7 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -197,42 +198,46 @@ def start(
 
 
 def _wait_for_orders(line: socket.socket) -> _Order:
-    """Comes back in each child, with what it is to do. Its parent waits for it and tells how it ended."""
-    signal.signal(signal.SIGCHLD, _bury)
+    """Comes back in each child, with what it is to do. Its parent stays here, and tells how each child ended."""
+    told: dict[int, int] = {}  # The line of each child that has not ended.
+
+    def bury(*_: object) -> None:
+        """What the children and theirs have cost is added to the costs of the test run."""
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                _tell(told.pop(ended[0]), ended[1])
+
+    signal.signal(signal.SIGCHLD, bury)
     while True:
         message, files, _, _ = socket.recv_fds(line, _MESSAGE_BYTES_MAX, 4)
         if not message:
             os._exit(0)
-        if os.fork() == 0:
+        # Who ends at once is buried when we know whom to tell.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+        child = os.fork()
+        if child == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            line.close()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+            for other in (line.fileno(), *told.values()):
+                os.close(other)
             return _born(_Order(*json.loads(message)), files)
-        for file in files:
+        *standard, told[child] = files
+        os.write(told[child], b"%d" % child)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+        for file in standard:
             os.close(file)
 
 
-def _bury(*_: object) -> None:
-    """Those who have waited; what they and theirs have cost is added to the costs of the test run."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+def _tell(line: int, status: int) -> None:
+    with contextlib.suppress(OSError):
+        os.write(line, b"%d" % status)
+    os.close(line)
 
 
 def _born(order: _Order, files: list[int]) -> _Order:
     """In a child of this process, which ends with it."""
     _end_with_parent()
-    *standard, told = files
-    child = os.fork()
-    if child:
-        os.write(told, b"%d" % child)
-        for file in (*standard, 0, 1):
-            os.close(file)
-        _, status = os.waitpid(child, 0)
-        with contextlib.suppress(OSError):
-            os.write(told, b"%d" % status)
-        os._exit(0)
-    _end_with_parent()
-    for number, file in enumerate(standard):
+    for number, file in enumerate(files[:3]):
         os.dup2(file, number)
     for file in files:
         os.close(file)
@@ -253,8 +258,37 @@ def _end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def _lived(order: _Order) -> int:
+    """The exit code of a fresh interpreter with these words."""
+    try:
+        _live(order)
+    except SystemExit as ended:
+        if ended.code is None or isinstance(ended.code, int):
+            return ended.code or 0
+        print(ended.code, file=sys.stderr)  # noqa: T201 - as Python does
+        return 1
+    except KeyboardInterrupt:
+        return -signal.SIGINT
+    except BaseException:  # noqa: BLE001 - whatever it is, it ends here
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _end(code: int) -> None:
+    """An ordinary end, but for taking apart what was imported: that takes more time than most programs of the tests."""
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - as Python does: it waits for threads
+    atexit._run_exitfuncs()  # noqa: SLF001 - the same
+    for file in (sys.stdout, sys.stderr):
+        with contextlib.suppress(ValueError, OSError):
+            file.flush()
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code & 0xFF)
+
+
 def _live(order: _Order) -> None:
-    """As a fresh interpreter would with these words."""
     os.chdir(order.folder)
     if order.umask >= 0:
         os.umask(order.umask)
@@ -278,4 +312,4 @@ if __name__ == "__main__":
     gc.freeze()
     order = _wait_for_orders(socket.socket(fileno=int(sys.argv[1])))
     with quick_passwords():
-        _live(order)
+        _end(_lived(order))

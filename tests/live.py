@@ -44,6 +44,7 @@ from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
 from qirsh.web.routes import ROUTES
 from qirsh.web.server.traced_router import make_router
 from qirsh.workers.payment_expirer import PaymentExpirer
+from tests import waiting
 from tests.database import Select, database_at
 from tests.forked import Process, start
 from tests.line import Line, Lost, NotSent
@@ -81,7 +82,6 @@ uvloop.run(main())
 """
 # Killed with its parent, so that a test run that is killed leaves no server behind.
 TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable)
-_START_LOOKS_MAX: Final = 500  # Looks, not seconds: a machine that stands still meanwhile is not slow.
 _ANSWER_S_MAX: Final = 120
 _SHARED: Final = 4
 _SHOPS, _PEOPLE = 24, 70  # Of the worlds that others are copies of, unless nobody is there at all.
@@ -677,15 +677,16 @@ class Live(World):
 
     def _wait_for(self, number: int, process: Process) -> None:
         ready = self.at(number, Call("GET", "/readyz"))
-        for _ in range(_START_LOOKS_MAX):
+
+        def is_ready() -> bool:
             if process.poll() is not None:
-                break
-            with contextlib.suppress(NotSent, Lost, TimeoutError):
-                if self.run(asyncio.wait_for(self.sent(ready), 2)).status_code == 200:
-                    return
-            time.sleep(0.02)
-        self.stop()
-        raise RuntimeError(self.log.read_text())
+                self.stop()
+                raise RuntimeError(self.log.read_text())
+            with contextlib.suppress(NotSent, Lost):
+                return self.send(ready).status_code == 200
+            return False
+
+        waiting.wait_until(is_ready)
 
     async def performed(self, wish: OperatorRequest) -> OperatorReply:
         reader, writer = await asyncio.open_unix_connection(next(self._turns).control_socket)

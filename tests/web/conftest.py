@@ -9,7 +9,8 @@ from tests.postgres import PostgresServer
 from tests.web.webhooks import OWN_NETWORKS
 
 
-@pytest.fixture(scope="session")
+# Of a module and not of the session: a server that idles to the end of the run costs more than several starts.
+@pytest.fixture(scope="module")
 def world(engine: PostgresServer | None) -> Iterator[Live]:
     """A served world. Whoever changes what others rely on takes a customer or merchant of their own."""
     with live(engine, shops=8, people=40, more=OWN_NETWORKS, is_watched=True) as served:
