@@ -18,6 +18,8 @@ ACCOUNTS: Final = 300_000**2
 payment_numbers = st.integers(0, PAYMENTS - 1)
 account_ordinals = st.integers(0, ACCOUNTS - 1)
 
+MANY: Final = pytest.mark.parametrize("count", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+
 
 def passes_luhn(text: str) -> bool:
     """As a card scanner looks at it."""
@@ -77,8 +79,9 @@ def test_two_accounts_never_have_one_number(ordinals: set[int]) -> None:
     assert len({IDENTIFIERS.account_number(ordinal) for ordinal in ordinals}) == len(ordinals)
 
 
-def test_a_hundred_thousand_ids_are_unique_well_formed_and_no_card_numbers() -> None:
-    ids = [IDENTIFIERS.payment_id(number) for number in range(1, 100_001)]
+@MANY
+def test_ids_are_unique_well_formed_and_no_card_numbers(count: int) -> None:
+    ids = [IDENTIFIERS.payment_id(number) for number in range(1, count + 1)]
     assert len(set(ids)) == len(ids)
     for payment_id in ids:
         assert len(payment_id) == 16
@@ -127,9 +130,10 @@ def test_neighbours_show_no_order() -> None:
     assert all(abs(first_digits.count(digit) / len(ids) - 1 / 9) < 0.02 for digit in "123456789")
 
 
-def test_random_guesses_hit_no_issued_payment() -> None:
+@MANY
+def test_random_guesses_hit_no_issued_payment(count: int) -> None:
     guess = random.Random(7)
-    guesses = [str(guess.randrange(10**15, 10**16)) for _ in range(100_000)]
+    guesses = [str(guess.randrange(10**15, 10**16)) for _ in range(count)]
     hits = [IDENTIFIERS.payment_number(text) for text in guesses]
     assert not [number for number in hits if number is not None and number < 1_000_000]
 
@@ -172,11 +176,11 @@ def garbage(right: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("text", garbage(IDENTIFIERS.payment_id(7)), ids=ascii)
-def test_garbage_is_no_payment_id(text: str) -> None:
-    assert IDENTIFIERS.payment_number(text) is None
+def test_garbage_is_no_payment_id() -> None:
+    texts = garbage(IDENTIFIERS.payment_id(7))
+    assert [text for text in texts if IDENTIFIERS.payment_number(text) is not None] == []
 
 
-@pytest.mark.parametrize("text", garbage(str(IDENTIFIERS.account_number(7))), ids=ascii)
-def test_garbage_is_no_account_number(text: str) -> None:
-    assert not is_account_number(text)
+def test_garbage_is_no_account_number() -> None:
+    texts = garbage(str(IDENTIFIERS.account_number(7)))
+    assert [text for text in texts if is_account_number(text)] == []

@@ -47,12 +47,23 @@ def plain(text: str) -> str:
 
 def has_term(term: str, text: str) -> bool:
     """As a word of its own, or as its plural or past."""
-    return re.search(rf"\b{re.escape(plain(term))}(s|ed|es)?\b", plain(text)) is not None
+    return _as_term(term).search(plain(text)) is not None
 
 
 def has_word(word: str, text: str) -> bool:
     """At the start of a word: endings follow it in every language."""
-    return re.search(rf"\b{PREFIXES}{re.escape(plain(word))}", plain(text)) is not None
+    return _as_start(word).search(plain(text)) is not None
+
+
+# There are more of them than `re` remembers, and each is searched for in thousands of texts.
+@cache
+def _as_term(term: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(plain(term))}(s|ed|es)?\b")
+
+
+@cache
+def _as_start(word: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{PREFIXES}{re.escape(plain(word))}")
 
 
 def strings(of: object) -> tuple[str, ...]:

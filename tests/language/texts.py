@@ -7,11 +7,12 @@ translation, and those that are gone are taken out. It writes nothing that a sec
 import functools
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_dir
+from babel.messages.extract import extract_from_dir, extract_python
 from babel.messages.pofile import read_po, write_po
 
 import qirsh
@@ -19,7 +20,6 @@ from qirsh.language.catalog import DEFAULT, LANGUAGES
 
 HOUSE: Final = Path(qirsh.__file__).parent
 TRANSLATED: Final = tuple(code for code in LANGUAGES if code != DEFAULT)
-_METHODS: Final = [("**.py", "python"), ("**.html", "jinja2")]
 _OPTIONS: Final = {"**.html": {"trimmed": "true", "trim_blocks": "true", "lstrip_blocks": "true", "silent": "false"}}
 _KEYWORDS: Final = {
     "_": None,
@@ -31,6 +31,17 @@ _KEYWORDS: Final = {
     "text_in": ((2, "c"), 3),
     "plural": (2, 3),
 }
+_CALL: Final = re.compile(rf"\b(?:{'|'.join(_KEYWORDS)})\(".encode())
+
+
+def _python_texts(file: io.BytesIO, *how: Any, **options: Any) -> Iterator[Any]:  # noqa: ANN401 - whatever Babel hands on
+    """Most files have no text, and to take one apart takes a while."""
+    if _CALL.search(file.read()):
+        file.seek(0)
+        yield from extract_python(file, *how, **options)
+
+
+_METHODS: Final[Any] = [("**.py", _python_texts), ("**.html", "jinja2")]
 # In the order of its file: dates and numbers of lines would change what nobody has changed.
 _HEADER: Final = """\
 msgid ""
