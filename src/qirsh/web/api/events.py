@@ -17,7 +17,7 @@ from qirsh.web.http.cursor import bad_cursor
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import Problem
 from qirsh.web.http.query import read
-from qirsh.web.http.waiters import events_of
+from qirsh.web.http.waiters import LOOK_AGAIN_S, events_of
 
 _LATEST: Final = "latest"  # A cursor after the last event that there is.
 
@@ -112,9 +112,8 @@ async def _wait(context: Context, caller: Caller, after: int, query: EventParame
             left_s = end - loop.time()
             if found.rows or found.has_more or left_s <= 0 or context.waiters.is_closed:
                 return found
-            # Another process may have written one, so nobody waits longer than a second without a look.
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(left_s, 1.0)):
+                async with asyncio.timeout(min(left_s, LOOK_AGAIN_S)):
                     await changed.wait()
 
 

@@ -15,6 +15,7 @@ from qirsh.store.reads.payment_search import PaymentFilter, fits, search_payment
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import bad_cursor, cursor_of, encode_cursor, numbers_of, read_cursor
 from qirsh.web.http.problems import Problem
+from qirsh.web.http.waiters import LOOK_AGAIN_S
 
 _LOADED_AT_ONCE: Final = 101
 
@@ -55,9 +56,8 @@ async def final_or_late(context: Context, number: int, wait_s: float, key: str =
             left_s = end - loop.time()
             if payment.status != "pending" or left_s <= 0 or context.waiters.is_closed:
                 return payment
-            # Another process may have changed it, so nobody waits longer than a second without a look.
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(left_s, 1.0)):
+                async with asyncio.timeout(min(left_s, LOOK_AGAIN_S)):
                     await changed.wait()
 
 

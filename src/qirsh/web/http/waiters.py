@@ -4,10 +4,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from qirsh.domain.limits import WAITS_OF_KEY_MAX
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.web.http.problems import Problem
+
+# Another process may have changed what they wait for, so nobody waits longer without a look.
+LOOK_AGAIN_S: Final = 1.0
 
 # A payment by its number, or the events of an account.
 Subject = int | tuple[str, int]
