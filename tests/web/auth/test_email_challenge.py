@@ -62,6 +62,7 @@ def test_a_row_made_by_hand_resets_no_password(house: InProcess) -> None:
     assert house.send(sign_in(victim.email)).status_code == 201
 
 
+@pytest.mark.both_engines
 def test_a_link_of_one_s_own_put_into_another_s_row_resets_no_password(house: InProcess) -> None:
     thief, victim = house.customer(), house.customer()
     link = mailed(house, thief)

@@ -67,9 +67,9 @@ def test_the_svg_is_well_formed_has_no_style_and_speaks_to_screen_readers() -> N
     assert ET.fromstring(qr_svg(ADDRESS)).findtext("{http://www.w3.org/2000/svg}title") == ADDRESS  # noqa: S314
 
 
-# Each form and each angle each time, each of each in the long run.
+# Each form each time, at each angle in the long run.
 PHOTOGRAPHS: Final = [
-    pytest.param(form, degrees, marks=[] if number % 3 == place else pytest.mark.slow)
+    pytest.param(form, degrees, marks=[] if number == 2 * place + 1 else pytest.mark.slow)
     for place, form in enumerate(("JPEG", "PNG", "WEBP"))
     for number, degrees in enumerate((0, 7, 90, 133, 180, 271))
 ]
@@ -82,7 +82,7 @@ def test_a_bad_photograph_is_read(form: str, degrees: int) -> None:
     photo.paste(code, (700, 420))
     noise = Image.effect_noise(photo.size, 40).convert("RGB")
     photo = Image.blend(photo, noise, 0.15).filter(ImageFilter.GaussianBlur(1.6))
-    options = {} if form == "PNG" else {"quality": 35}
+    options = {"compress_level": 1} if form == "PNG" else {"quality": 35}
     assert read_qr(saved(photo, form, **options)) == ADDRESS
 
 
@@ -161,7 +161,7 @@ def bombs() -> dict[str, bytes]:
 
 def test_a_jpeg_of_thousands_of_scans_is_never_decoded(decoded: list[str]) -> None:
     """Each is a walk over the whole picture: a file of some megabytes would take a core for minutes."""
-    code = saved(drawn(ADDRESS, 40).resize((4000, 4000)), "JPEG", progressive=True)
+    code = saved(drawn(ADDRESS, 40).resize((2000, 2000)), "JPEG", progressive=True)
     at = code.rindex(b"\xff\xda")
     many = code[:at] + code[at:-2] * 150 + code[-2:]
     assert len(many) < PICTURE_BYTES_MAX
@@ -178,7 +178,12 @@ def test_a_small_file_that_asks_for_gigabytes_is_never_decoded(picture: bytes, d
 
 
 @pytest.mark.parametrize(
-    ("form", "fits", "too_wide"), [("PNG", 3125, 3126), ("WEBP", 3125, 3126), ("JPEG", 12_750, 12_751)]
+    ("form", "fits", "too_wide"),
+    [
+        ("PNG", 3125, 3126),
+        pytest.param("WEBP", 3125, 3126, marks=pytest.mark.slow),  # The bound is that of PNG.
+        ("JPEG", 12_750, 12_751),
+    ],
 )
 def test_a_picture_with_one_row_too_many_is_not_decoded_though_it_holds_a_code(
     form: str, fits: int, too_wide: int

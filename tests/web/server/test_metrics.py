@@ -41,10 +41,11 @@ def grown(
     return scraped(world).get(key, 0.0) - before.get(key, 0.0)
 
 
-@pytest.mark.parametrize("token", [None, f"{TOKEN}x"], ids=["none", "another"])
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE", "OPTIONS"])
-def test_without_the_token_there_is_nothing(world: InProcess, method: str, token: str | None) -> None:
-    refused(world.send(Call(method, "/metrics", token)), 404, "unknown_address")
+def test_without_the_token_there_is_nothing(world: InProcess, subtests: pytest.Subtests) -> None:
+    for method in ("GET", "HEAD", "POST", "DELETE", "OPTIONS"):
+        for name, token in (("none", None), ("another", f"{TOKEN}x")):
+            with subtests.test(method=method, token=name):
+                refused(world.send(Call(method, "/metrics", token)), 404, "unknown_address")
 
 
 def test_with_it_the_method_is_told(world: InProcess) -> None:
@@ -88,6 +89,7 @@ def test_counters_begin_at_zero_so_that_the_first_of_a_kind_is_seen_to_be_added(
     assert not any(name == "qirsh_payments_total" and ("mode", "other") in labels for name, labels in found)
 
 
+@pytest.mark.both_engines
 def test_requests_payments_refunds_and_refusals_are_counted(world: InProcess) -> None:
     [merchant], customer = world.merchants, world.customers[0]
     before = scraped(world)
@@ -123,6 +125,7 @@ def test_payments_that_end_without_their_customer_are_counted_as_live_too(world:
         assert grown(world, before, "qirsh_payments_total", outcome=outcome, mode="live", currency="USD") == count
 
 
+@pytest.mark.both_engines
 def test_the_service_as_a_whole_is_told(world: InProcess) -> None:
     told = {name: value for (name, _), value in scraped(world).items()}
     assert told["qirsh_info"] == told["qirsh_ready"] == 1

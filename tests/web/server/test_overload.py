@@ -41,9 +41,31 @@ def laborious(engine: PostgresServer | None) -> Iterator[Live]:
         assert world.complaints() == []
 
 
-@pytest.mark.parametrize("people", [10, pytest.param(50, marks=pytest.mark.slow)])
-def test_payments_flow_while_many_people_sign_in_at_once(laborious: Live, people: int) -> None:
-    world = laborious
+def test_payments_flow_while_every_check_of_a_password_is_busy(still: InProcess) -> None:
+    merchant, customer = still.merchants[0], still.customer()
+    gate = threading.Event()
+
+    async def scene() -> list[httpx2.Response]:
+        held = [asyncio.create_task(still.context.passwords.run(gate.wait)) for _ in range(PASSWORD_CHECKS_AT_ONCE)]
+        # Unknown addresses cost as much as known ones.
+        calls = [sign_in(f"nobody{number}@nowhere.example") for number in range(10)]
+        signing_in = [asyncio.create_task(still.sent(call)) for call in calls]
+        for _ in range(10):
+            created = await still.sent(create(merchant.key, amount=1))
+            assert created.status_code == 201
+            paid = await still.sent(pay(customer, created.json()["data"]["id"]))
+            assert paid.status_code == 200
+        assert not any(task.done() for task in signing_in)
+        gate.set()
+        await asyncio.gather(*held)
+        return await asyncio.gather(*signing_in)
+
+    assert Counter(map(outcome, still.run(scene()))) == Counter({"wrong_credentials": 10})
+
+
+@pytest.mark.slow
+def test_payments_flow_while_many_people_sign_in_at_once(laborious: Live) -> None:
+    world, people = laborious, 50
     merchant, customer = world.merchants[0], world.customer()
 
     async def storm() -> tuple[list[httpx2.Response], int]:
@@ -57,13 +79,12 @@ def test_payments_flow_while_many_people_sign_in_at_once(laborious: Live, people
             paid = await world.sent(pay(customer, created.json()["data"]["id"]))
             assert paid.status_code == 200
             flowed += 1
-            await asyncio.sleep(0.02)
         return await signing_in, flowed
 
     answers, flowed = world.run(storm())
     assert Counter(map(outcome, answers)) == Counter({"wrong_credentials": people})
     # One after another behind the sign-ins there would be one or two.
-    assert flowed > 0.4 * people
+    assert flowed > 5
 
 
 def test_more_sign_ins_than_can_wait_are_told_to_come_back(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,6 +251,7 @@ def test_a_service_that_stops_takes_no_more_and_still_reads(engine: PostgresServ
 # What the database refuses although the rules let it through: a bug, or a broken disk.
 
 
+@pytest.mark.both_engines
 def test_a_command_that_the_database_refuses_fails_alone(still: InProcess) -> None:
     merchant, customer = still.merchants[0], still.customer()
     payment_id = still.payment(merchant, amount=10)
@@ -247,6 +269,7 @@ def test_a_command_that_the_database_refuses_fails_alone(still: InProcess) -> No
     assert still.violations() == []
 
 
+@pytest.mark.both_engines
 def test_failures_do_not_use_up_the_payment_numbers(
     engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,8 +279,7 @@ def test_failures_do_not_use_up_the_payment_numbers(
         key = world.merchants[0].key
 
         async def answered(note: str) -> int:
-            async with asyncio.timeout(20):
-                return (await world.sent(create(key, note=note))).status_code
+            return (await world.sent(create(key, note=note))).status_code
 
         for _ in range(50):
             assert world.run(answered("spoiled")) == 500
