@@ -20,23 +20,28 @@ from tests.domain.webhook_cases import creating
 from tests.domain.world import ENTROPY_SEED
 from tests.store.filled import FILLED, fill, open_store
 from tests.store.test_conformance import asking, submit
+from tests.waiting import until
 
 
 async def play(store: Store, statements: list[str]) -> tuple[list[str], list[str]]:
     """What a create, a pay and a cancel send, without endpoints and with all that an account may have."""
 
+    async def submitted(*commands: Any) -> list[Any]:  # noqa: ANN401 - commands, and their outcomes
+        commits = statements.count("COMMIT")
+        outcomes = await submit(store, *commands)
+        await until(lambda: statements.count("COMMIT") > commits)  # The driver tells of a statement a moment after it.
+        return outcomes
+
     async def once() -> list[str]:
-        await asyncio.sleep(0.01)  # The driver tells of a statement a moment after it.
-        statements.clear()
-        created = await submit(store, asking(), asking())
-        paid = await submit(store, FILLED.pay(created[0]), CancelPayment(created[1].number, FILLED.shop))
+        start = len(statements)
+        created = await submitted(asking(), asking())
+        paid = await submitted(FILLED.pay(created[0]), CancelPayment(created[1].number, FILLED.shop))
         assert [each.status for each in paid] == ["paid", "cancelled"]
-        await asyncio.sleep(0.01)
-        return [re.sub(r"batch = \d+", "batch = n", sql) for sql in statements]
+        return [re.sub(r"batch = \d+", "batch = n", sql) for sql in statements[start:]]
 
     await once()  # Numbers of payments are reserved by the first.
     before = await once()
-    await submit(store, *(creating(FILLED.shop, f"we_of_shop_{number}") for number in range(WEBHOOK_ENDPOINTS_MAX)))
+    await submitted(*(creating(FILLED.shop, f"we_of_shop_{number}") for number in range(WEBHOOK_ENDPOINTS_MAX)))
     return before, await once()
 
 

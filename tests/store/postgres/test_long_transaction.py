@@ -14,6 +14,7 @@ from qirsh.store.postgres.store import PostgresStore, open_postgres
 from qirsh.store.record_restore import record_restore
 from qirsh.store.verify import verify
 from tests.store.filled import FILLED
+from tests.store.postgres.watching import until_true
 
 TAKEN_AT: Final = FILLED.now
 _WAITING: Final = "SELECT count(*) FROM pg_locks WHERE relation = 'constant'::regclass AND NOT granted"
@@ -36,9 +37,7 @@ def test_a_server_that_starts_meanwhile_waits_and_knows_the_new_epoch(url: str) 
         async with long_transaction(url, instance) as transaction:
             made = await record_restore(transaction, TAKEN_AT, "os user root")
             starting = asyncio.create_task(_open(url))
-            while not await beside.fetchval(_WAITING):
-                assert not starting.done()
-                await asyncio.sleep(0.01)
+            await until_true(beside, _WAITING, starting)
         store = await starting
         assert (instance.epoch + 1, store.instance.restores[-1]) == (store.instance.epoch, made)
         await store.close()
@@ -49,17 +48,23 @@ def test_a_server_that_starts_meanwhile_waits_and_knows_the_new_epoch(url: str) 
 
 
 def test_it_may_take_longer_than_a_batch(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(connection_module.SETTINGS, "idle_in_transaction_session_timeout", "50ms")
-    monkeypatch.setattr(connection_module, "TRANSACTION_S_MAX", 1)
+    is_long = (
+        "SELECT clock_timestamp() - xact_start > '1.2s' FROM pg_stat_activity WHERE datname = current_database()"
+        " AND application_name = 'qirsh alone'"
+    )
 
     async def scene() -> None:
-        instance = await _instance(url)
         async with long_transaction(url, instance) as transaction:
-            await asyncio.sleep(1.2)
+            await until_true(beside := await asyncpg.connect(url), is_long)
+            await beside.close()
             await record_restore(transaction, TAKEN_AT, "os user root")
-        assert (await _instance(url)).epoch == instance.epoch + 1
 
+    instance = asyncio.run(_instance(url))
+    monkeypatch.setitem(connection_module.SETTINGS, "idle_in_transaction_session_timeout", "50ms")
+    monkeypatch.setattr(connection_module, "TRANSACTION_S_MAX", 1)
     asyncio.run(scene())
+    monkeypatch.undo()
+    assert asyncio.run(_instance(url)).epoch == instance.epoch + 1
 
 
 def test_what_fails_in_it_has_changed_nothing(url: str) -> None:

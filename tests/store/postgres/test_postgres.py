@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Final, Literal
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, Literal
 
 import asyncpg
 import pytest
@@ -18,15 +18,17 @@ from qirsh.engine.batcher import Engine
 from qirsh.engine.entropy import system_entropy
 from qirsh.store import migrate
 from qirsh.store.interface import OutcomeUnknown, Query, StoreUnavailable, UnusableDatabase
+from qirsh.store.postgres import connection
 from qirsh.store.postgres import store as postgres_store
 from qirsh.store.postgres.connection import NOW
 from qirsh.store.postgres.store import PostgresStore, open_postgres
+from qirsh.workers import role as role_module
 from qirsh.workers.role import Role
 from tests.line_to_database import LineToDatabase
 from tests.postgres import PostgresServer, server
 from tests.store.filled import FILLED
-
-_SCENE_S: Final = 30.0
+from tests.store.postgres.watching import WAITING, until_true
+from tests.waiting import NEVER_S, SkippingLoop
 
 Scene = Callable[[PostgresStore], Awaitable[Any]]
 
@@ -42,7 +44,7 @@ async def opened(url: str) -> AsyncIterator[PostgresStore]:
 
 def play(url: str, scene: Scene) -> Any:  # noqa: ANN401 - whatever the scene tells
     async def played() -> Any:  # noqa: ANN401
-        async with asyncio.timeout(_SCENE_S), opened(url) as store:
+        async with opened(url) as store:
             return await scene(store)
 
     return asyncio.run(played())
@@ -53,10 +55,22 @@ def play_on_a_line(url: str, scene: Callable[[PostgresStore, LineToDatabase], Aw
 
     async def played() -> None:
         line = LineToDatabase(url)
-        async with asyncio.timeout(_SCENE_S), line as address, opened(address) as store:
+        async with line as address, opened(address) as store:
             await scene(store, line)
 
-    asyncio.run(played())
+    run(played())
+
+
+def run(scene: Coroutine[Any, Any, None]) -> None:
+    """In a loop that can be moved ahead."""
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        runner.run(scene)
+
+
+def skip(seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SkippingLoop)
+    loop.skip(seconds)
 
 
 def creates(count: int, note: str = "here") -> Batch:
@@ -86,19 +100,18 @@ def test_a_line_cut_at_commit_leaves_each_batch_done_once(url: str, how: Literal
 def test_a_commit_that_nobody_can_look_up_is_unknown_and_the_next_batch_goes_on(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", 0.5)
-
     async def scene(store: PostgresStore, line: LineToDatabase) -> None:
         await store.transact(creates(1))
-        line.cut = "after"
+        line.cut, line.is_down_when_cut = "after", True
         unknown = asyncio.ensure_future(store.transact(creates(1)))
         await line.was_cut.wait()
-        line.is_down = True
-        line.drop_all()
-        with pytest.raises(OutcomeUnknown):
-            await unknown
-        with pytest.raises(StoreUnavailable):
-            await store.transact(creates(1))
+        with monkeypatch.context() as hurried:
+            hurried.setattr(postgres_store, "_AWAY_S_MAX", 0.5)
+            line.drop_all()
+            with pytest.raises(OutcomeUnknown):
+                await unknown
+            with pytest.raises(StoreUnavailable):
+                await store.transact(creates(1))
         line.is_down = False
         await store.transact(creates(1))
         assert await count(store) == 3  # It was there, and what was refused as unavailable was not.
@@ -120,17 +133,18 @@ def test_lines_that_break_while_nobody_uses_them_are_not_noticed_by_callers(url:
 def test_reads_on_a_line_that_has_fallen_silent_fail_in_time_however_many_wait(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_store, "_READ_S_MAX", 2)
+    monkeypatch.setattr(postgres_store, "_READ_S_MAX", NEVER_S)  # If one waited for another, it would be twice that.
 
     async def scene(store: PostgresStore, line: LineToDatabase) -> None:
         assert await asyncio.gather(*(count(store) for _ in range(8))) == [0] * 8
         line.is_silent = True
-        async with asyncio.timeout(10):
-            told = await asyncio.gather(*(count(store) for _ in range(40)), return_exceptions=True)
+        asking = [asyncio.create_task(count(store)) for _ in range(40)]
+        await asyncio.sleep(0)  # All of them have asked.
+        skip(NEVER_S)
+        told = await asyncio.gather(*asking, return_exceptions=True)
         assert {type(error) for error in told} == {StoreUnavailable}
         line.is_silent = False
-        async with asyncio.timeout(10):
-            assert await count(store) == 0
+        assert await count(store) == 0
 
     play_on_a_line(url, scene)
 
@@ -138,36 +152,44 @@ def test_reads_on_a_line_that_has_fallen_silent_fail_in_time_however_many_wait(
 def test_a_look_for_a_commit_that_falls_silent_does_not_hold_up_the_next_batch(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", 0.5)
+    monkeypatch.setattr(connection, "STATEMENT_S_MAX", NEVER_S)  # Whoever waits for the silent look never goes on.
 
     async def scene(store: PostgresStore, line: LineToDatabase) -> None:
         await store.transact(creates(1))
         line.cut, line.silent_at = "after", b"FROM writer WHERE"
-        with pytest.raises(OutcomeUnknown):
-            await store.transact(creates(1))
+        unknown = asyncio.ensure_future(store.transact(creates(1)))
+        await line.was_cut.wait()
+        with monkeypatch.context() as hurried:
+            hurried.setattr(postgres_store, "_AWAY_S_MAX", 0.5)
+            with pytest.raises(OutcomeUnknown):
+                await unknown
         line.silent_at = None
-        async with asyncio.timeout(5):
-            await store.transact(creates(1))
+        await store.transact(creates(1))
         assert await count(store) == 3
 
     play_on_a_line(url, scene)
 
 
-def test_a_role_that_ends_while_it_asks_for_its_lease_gives_it_up_all_the_same(url: str) -> None:
+def test_a_role_that_ends_while_it_asks_for_its_lease_gives_it_up_all_the_same(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(role_module, "_LAST_S_MAX", NEVER_S)
+
     async def scene() -> None:
-        outsider = await asyncpg.connect(url)
+        outsider, watcher = await asyncpg.connect(url), await asyncpg.connect(url)
         async with opened(url) as store:
             engine = Engine(store, on_fatal=lambda: None)
             engine.start()
             role = Role("some role", store, engine)
             assert await role.is_held()
             await outsider.execute("BEGIN; SELECT * FROM lease FOR UPDATE")
-            await asyncio.sleep(LEASE_RENEWAL_MS / 1000)
+            skip(LEASE_RENEWAL_MS / 1000)
+            await asyncio.sleep(0)  # It is that much later.
             asking = asyncio.ensure_future(role.is_held())
-            await asyncio.sleep(0.1)
+            await until_true(watcher, WAITING, asking)
             assert asking.cancel()
             ending = asyncio.ensure_future(role.give_up())
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0)  # It has begun.
             await outsider.execute("COMMIT")
             await ending
             [(left_ms,)] = await store.select(
@@ -176,9 +198,10 @@ def test_a_role_that_ends_while_it_asks_for_its_lease_gives_it_up_all_the_same(u
             )
             await engine.close()
         await outsider.close()
+        await watcher.close()
         assert left_ms <= 0
 
-    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+    run(scene())
 
 
 def test_the_same_key_in_two_processes_at_once_has_one_outcome(url: str) -> None:
@@ -196,7 +219,7 @@ def test_the_same_key_in_two_processes_at_once_has_one_outcome(url: str) -> None
                 assert sorted((first.replayed, second.replayed)) == [False, True]
             assert await count(one) == 30
 
-    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+    asyncio.run(scene())
 
 
 def test_a_key_that_was_forgotten_has_one_outcome_also_in_several_processes_at_once(
@@ -223,7 +246,7 @@ def test_a_key_that_was_forgotten_has_one_outcome_also_in_several_processes_at_o
                 assert sum(fresh) == len(names)
                 assert await count(stores[0]) == (batch + 1) * len(names)
 
-    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+    asyncio.run(scene())
 
 
 def _name(url: str) -> str:
@@ -379,7 +402,7 @@ def test_many_who_open_an_empty_database_at_once_make_its_schema_once(running: P
             assert made == len(migrate.migrations("postgres"))
 
     with running.database() as address:
-        asyncio.run(asyncio.wait_for(scene(address), _SCENE_S))
+        asyncio.run(scene(address))
 
 
 def test_processes_never_give_out_the_same_number(url: str) -> None:
@@ -391,7 +414,7 @@ def test_processes_never_give_out_the_same_number(url: str) -> None:
             numbers = [payment.number for batch in batches for payment in batch.outcomes]
             assert len(set(numbers)) == 1000
 
-    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+    asyncio.run(scene())
 
 
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])
@@ -440,7 +463,7 @@ def test_a_search_that_nobody_waits_for_any_more_is_ended_by_the_server(
     async def scene(store: PostgresStore) -> None:
         with pytest.raises(StoreUnavailable):
             await store.search(Query("SELECT count(*) AS sleepless FROM generate_series(1, 100000000000)"))
-        await asyncio.sleep(2)
-        assert await store.select(under_way) == [(1,)], "only the one who asks"
+        while await store.select(under_way) != [(1,)]:  # The one who asks.
+            pass
 
     play(url, scene)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -16,12 +17,14 @@ from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.interface import StoreUnavailable
 from qirsh.store.postgres import connection
+from qirsh.store.postgres import store as postgres_store
 from qirsh.store.postgres.connection import connect
 from qirsh.store.postgres.store import open_postgres
 from tests.domain.world import ENTROPY_SEED
 from tests.store.filled import FILLED
+from tests.store.postgres.watching import until_true
+from tests.waiting import NEVER_S, SkippingLoop, until
 
-_SCENE_S: Final = 60.0
 _ASKED: Final = CreatePayment(merchant=FILLED.shop, amount=1, currency="USD")
 _SHOP: Final = f"SELECT * FROM balance WHERE account = {FILLED.shop} FOR NO KEY UPDATE"  # noqa: S608 - ours
 
@@ -32,8 +35,7 @@ async def serving(url: str) -> AsyncIterator[Engine]:
     engine = Engine(store, on_fatal=lambda: None)
     engine.start()
     try:
-        async with asyncio.timeout(_SCENE_S):
-            yield engine
+        yield engine
     finally:
         await engine.close()
         await store.close()
@@ -65,7 +67,7 @@ def test_between_two_statements_it_loses_its_rows_and_the_others_go_on(url: str)
     async def scene() -> None:
         async with serving(url) as engine, frozen(url) as one:
             assert (await paid(engine)).status == "paid"
-            assert one.is_closed()
+            await until(one.is_closed)
 
     asyncio.run(scene())
 
@@ -78,7 +80,7 @@ def test_in_the_middle_of_a_statement_whoever_waits_for_its_rows_is_told(
 
     async def scene() -> None:
         async with serving(url) as engine:
-            async with frozen(url, then="SELECT pg_sleep(60)"):  # As if it waited for the rest of a COPY.
+            async with frozen(url, then="SELECT pg_sleep(600)"):  # As if it waited for the rest of a COPY.
                 with pytest.raises(StoreUnavailable, match="lock timeout"):
                     await paid(engine)
                 assert engine.troubles() == ["the database takes no writes: canceling statement due to lock timeout"]
@@ -97,23 +99,30 @@ def test_however_it_stands_still_its_rows_are_free_after_the_time_of_a_batch(
     async def scene() -> None:
         async with serving(url) as engine:
             monkeypatch.setattr(connection, "TRANSACTION_S_MAX", 1)
-            async with frozen(url, then="SELECT pg_sleep(60)") as one:
+            async with frozen(url, then="SELECT pg_sleep(600)") as one:
                 assert (await paid(engine)).status == "paid"
-                assert one.is_closed()
+                await until(one.is_closed)
 
     asyncio.run(scene())
 
 
 def test_a_batch_that_waits_for_long_is_told_while_it_waits(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batcher, "_UNDER_WAY_S_MAX", 0.3)
+    monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", NEVER_S)
+    monkeypatch.setattr(connection, "STATEMENT_S_MAX", NEVER_S)
+    monkeypatch.setattr(connection, "TRANSACTION_S_MAX", NEVER_S)
+    for name in ("lock_timeout", "idle_in_transaction_session_timeout"):
+        for settings in (connection.SETTINGS, connection.RELIED_ON):
+            if name in settings:
+                monkeypatch.setitem(settings, name, f"{NEVER_S // 3600}h")
 
     async def scene() -> None:
-        async with serving(url) as engine, frozen(url):
-            paying = asyncio.create_task(paid(engine))
-            while not engine.troubles():
-                assert not paying.done()
-                await asyncio.sleep(0.01)
-            assert engine.troubles() == ["the database takes no writes: one has waited for 0 s"]
+        async with serving(url) as engine:
+            async with frozen(url):
+                paying = asyncio.create_task(paid(engine))
+                await until(lambda: paying.done() or engine.troubles() != [])
+                [trouble] = engine.troubles()
+                assert re.fullmatch(r"the database takes no writes: one has waited for \d+ s", trouble)
             assert (await paying).status == "paid"
             assert engine.troubles() == []
 
@@ -123,26 +132,37 @@ def test_a_batch_that_waits_for_long_is_told_while_it_waits(url: str, monkeypatc
 def test_those_who_start_wait_for_a_migration_as_long_as_it_takes(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(connection.SETTINGS, "lock_timeout", "100ms")
     monkeypatch.setitem(connection.RELIED_ON, "lock_timeout", "100ms")
-    monkeypatch.setattr(connection, "TRANSACTION_S_MAX", 1)
-    monkeypatch.setattr(connection, "STATEMENT_S_MAX", 1.0)
+    monkeypatch.setattr(connection, "TRANSACTION_S_MAX", 4)
+    has_waited = (
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        " AND clock_timestamp() - query_start > '4.5s')"
+    )
 
     async def scene() -> None:
-        other = await asyncpg.connect(url)
+        other, watcher = await asyncpg.connect(url), await asyncpg.connect(url)
         await other.execute("BEGIN; LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE")
         starting = asyncio.create_task(
             open_postgres(url, clock=ManualClock(FILLED.now), entropy=SeededEntropy(ENTROPY_SEED))
         )
-        await asyncio.sleep(1.5)
-        assert not starting.done()
+        await until_true(watcher, has_waited, starting)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, SkippingLoop)
+        loop.skip(2 * connection.STATEMENT_S_MAX)
+        await until_true(watcher, has_waited, starting)
         await other.execute("COMMIT")
         await (await starting).close()
         await other.close()
+        await watcher.close()
 
-    asyncio.run(scene())
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        runner.run(scene())
 
 
-def test_in_the_middle_of_a_copy_it_loses_its_rows_to_who_waited_for_them(url: str) -> None:
+def test_in_the_middle_of_a_copy_it_loses_its_rows_to_who_waited_for_them(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """There the server looks at no time-out, however old the transaction is."""
+    monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", NEVER_S)  # Nothing but the lock ends the wait.
 
     async def never_more() -> AsyncIterator[bytes]:
         yield b"1\n"

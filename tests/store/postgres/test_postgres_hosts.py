@@ -27,12 +27,11 @@ from qirsh.store.postgres.connection import connect
 from qirsh.store.postgres.hosts import Hosts, survey
 from qirsh.store.postgres.store import PostgresStore, open_postgres
 from qirsh.store.postgres.verify import verify
-from tests.live import wait_until
 from tests.postgres import PostgresServer, server, shared_server
 from tests.standby import REFUSED, several, silent_host, standby_of
 from tests.store.filled import FILLED
+from tests.waiting import NEVER_S, wait_until
 
-_SCENE_S: Final = 60.0
 _LINES: Final = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'qirsh%'"
 
 
@@ -59,17 +58,16 @@ def database(url: str, standby: PostgresServer, running: PostgresServer) -> str:
 
 def caught_up(running: PostgresServer, standby: PostgresServer) -> None:
     position = running.sql("SELECT pg_current_wal_lsn()")
-    wait_until(lambda: standby.sql(f"SELECT pg_last_wal_replay_lsn() >= '{position}'") == "t", _SCENE_S)
+    wait_until(lambda: standby.sql(f"SELECT pg_last_wal_replay_lsn() >= '{position}'") == "t")
 
 
 @contextlib.asynccontextmanager
 async def opened(url: str) -> AsyncIterator[PostgresStore]:
-    async with asyncio.timeout(_SCENE_S):
-        store = await open_postgres(url, clock=None, entropy=system_entropy)
-        try:
-            yield store
-        finally:
-            await store.close()
+    store = await open_postgres(url, clock=None, entropy=system_entropy)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 def password_of(one: PostgresServer) -> str:
@@ -87,12 +85,11 @@ async def count(store: PostgresStore) -> int:
 
 async def gone(*servers: PostgresServer) -> None:
     """Until nobody of ours is connected to them, and no task of ours is left."""
-    async with asyncio.timeout(_SCENE_S):
-        for one in servers:
-            while await lines(one):
-                pass
-        if others := asyncio.all_tasks() - {asyncio.current_task()}:
-            await asyncio.wait(others)
+    for one in servers:
+        while await lines(one):
+            pass
+    if others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(others)
 
 
 async def lines(one: PostgresServer) -> int:
@@ -134,7 +131,7 @@ def test_the_primary_is_used_wherever_it_stands_and_all_others_are_let_go(
 def test_whoever_gives_up_while_hosts_are_asked_leaves_nothing_behind(
     running: PostgresServer, standby: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_hosts, "_RIVALS_S_MAX", 3.0)
+    monkeypatch.setattr(postgres_hosts, "_RIVALS_S_MAX", NEVER_S)
 
     async def scene(silent: str) -> None:
         for one in (running, standby):
@@ -293,15 +290,14 @@ def test_two_that_both_say_they_are_the_primary_are_none_and_the_log_names_them_
 def test_a_standby_that_is_promoted_while_another_host_is_silent_is_found_at_once(
     running: PostgresServer, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_hosts, "CONNECT_S_MAX", _SCENE_S)  # Nobody waits until the silent one has had it.
+    monkeypatch.setattr(postgres_hosts, "CONNECT_S_MAX", NEVER_S)  # Nobody waits until the silent one has had it.
 
     async def scene(heir: PostgresServer, silent: str) -> None:
         connecting = asyncio.create_task(connect(several(url.rpartition("/")[2], silent, heir)))
         while not await lines(heir):
             assert not connecting.done()
         assert await asyncio.to_thread(heir.sql, "SELECT pg_promote()") == "t"
-        async with asyncio.timeout(_SCENE_S / 2):
-            (await connecting).terminate()
+        (await connecting).terminate()
 
     with standby_of(running) as heir, silent_host() as silent:
         asyncio.run(scene(heir, silent))
@@ -313,7 +309,7 @@ def test_a_frozen_primary_is_left_for_its_heir_and_its_return_stops_both(
 ) -> None:
     monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", 3.0)
     monkeypatch.setattr(postgres_store, "_READ_S_MAX", 3.0)
-    monkeypatch.setattr(postgres_connection, "STATEMENT_S_MAX", 10 * _SCENE_S)  # What is given up sooner is the batch.
+    monkeypatch.setattr(postgres_connection, "STATEMENT_S_MAX", NEVER_S)  # What is given up sooner is the batch.
     monkeypatch.setattr(postgres_hosts, "CONNECT_S_MAX", 1.0)
 
     async def written_at_last(store: PostgresStore) -> None:

@@ -16,8 +16,8 @@ from qirsh.store.postgres.store import open_postgres
 from tests.domain.webhook_cases import failure
 from tests.domain.world import ENTROPY_SEED
 from tests.store.filled import FILLED, confirming
+from tests.store.postgres.watching import WAITING, until_true
 
-_SCENE_S: Final = 60.0
 _ENDED: Final = "UPDATE payout SET state = 'cancelled', bank_sealed = '' WHERE id = 'po_1'"
 _CONFIRMED: Final = (
     f"UPDATE proposal SET state = 'done', decided_by = {FILLED.second.id}, decided_at = 1"  # noqa: S608 - ours
@@ -25,9 +25,6 @@ _CONFIRMED: Final = (
 )
 _CHANGED: Final = f"UPDATE proposal SET reason = 'another', editors = '1' WHERE id = '{FILLED.asked.id}'"  # noqa: S608 - ours
 _ORDER: Final = FILLED.ask(reference="new", kind="withdrawal", currency="EUR", amount=700, payout="po_1")
-_WAITING: Final = (
-    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-)
 # What another does meanwhile, and what the command then hears.
 _MEANWHILE: Final[dict[str, tuple[str, Any, Refusal]]] = {
     "a proposal is confirmed": (_CONFIRMED, FILLED.confirm(FILLED.asked.id), Refusal.ALREADY_DECIDED),
@@ -57,15 +54,12 @@ async def _met(url: str, sql: str, command: Any) -> Any:  # noqa: ANN401 - of an
     store = await open_postgres(url, clock=ManualClock(FILLED.now), entropy=SeededEntropy(ENTROPY_SEED + 1))
     outsider, watcher = await asyncpg.connect(url), await asyncpg.connect(url)
     try:
-        async with asyncio.timeout(_SCENE_S):
-            # It is of the service's own kind, and has asked no guard: those would want the transfers as well.
-            await outsider.execute(f"BEGIN; SET LOCAL session_replication_role = replica; {sql}")
-            waits = asyncio.create_task(submitted(store, command))
-            while not await watcher.fetchval(_WAITING):
-                assert not waits.done()
-                await asyncio.sleep(0.01)
-            await outsider.execute("COMMIT")
-            return await waits
+        # It is of the service's own kind, and has asked no guard: those would want the transfers as well.
+        await outsider.execute(f"BEGIN; SET LOCAL session_replication_role = replica; {sql}")
+        waits = asyncio.create_task(submitted(store, command))
+        await until_true(watcher, WAITING, waits)
+        await outsider.execute("COMMIT")
+        return await waits
     finally:
         await outsider.close()
         await watcher.close()

@@ -17,7 +17,6 @@ from tests.line_to_database import LineToDatabase
 from tests.postgres import PostgresServer, installations, server
 from tests.store.filled import FILLED
 
-_SCENE_S: Final = 60.0
 _CUTS: Final = 3  # Of each kind.
 # A commit takes longer than these, so that whoever looks for it has to wait.
 _COMMIT_S: Final = 0.15
@@ -77,7 +76,7 @@ def test_a_line_cut_around_a_commit_leaves_each_batch_done_once_whatever_is_pref
 ) -> None:
     async def scene() -> None:
         line = LineToDatabase(url)
-        async with asyncio.timeout(_SCENE_S), line as address:
+        async with line as address:
             store = await open_postgres(address, clock=None, entropy=system_entropy)
             hows: tuple[Literal["before", "during", "after"], ...] = ("before", "during", "after")
             for how in hows * _CUTS:
@@ -94,17 +93,16 @@ def test_a_line_cut_around_a_commit_leaves_each_batch_done_once_whatever_is_pref
 def test_a_look_for_a_commit_that_fails_in_any_way_is_unknown_and_not_done_again(
     running: PostgresServer, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qirsh.store.postgres.store._AWAY_S_MAX", 1.0)
-
     async def scene() -> None:
         line = LineToDatabase(url)
-        async with asyncio.timeout(_SCENE_S), line as address:
+        async with line as address:
             store = await open_postgres(address, clock=None, entropy=system_entropy)
             line.cut, line.is_down_when_cut = "after", True
             unknown = asyncio.ensure_future(
                 store.transact(Batch([Submission(CreatePayment(FILLED.shop, 100, "USD", "slow"))]))
             )
             await line.was_cut.wait()
+            monkeypatch.setattr("qirsh.store.postgres.store._AWAY_S_MAX", 1.0)
             await asyncio.to_thread(running.sql, "ALTER TABLE writer RENAME TO hidden", line.database)
             line.is_down = False
             with pytest.raises(OutcomeUnknown):

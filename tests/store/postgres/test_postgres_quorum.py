@@ -19,8 +19,8 @@ from qirsh.store.postgres.connection import connect
 from qirsh.store.postgres.store import PostgresStore, open_postgres
 from tests.postgres import PostgresServer, server
 from tests.store.filled import FILLED
+from tests.waiting import NEVER_S, SkippingLoop
 
-_SCENE_S: Final = 60.0
 _WAITING: Final = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '{}%'"
 
 
@@ -51,12 +51,11 @@ def answer_alone(running: PostgresServer) -> None:
 
 @contextlib.asynccontextmanager
 async def opened(url: str) -> AsyncIterator[PostgresStore]:
-    async with asyncio.timeout(_SCENE_S):
-        store = await open_postgres(url, clock=None, entropy=system_entropy)
-        try:
-            yield store
-        finally:
-            await store.close()
+    store = await open_postgres(url, clock=None, entropy=system_entropy)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 def create(key: str = "") -> Batch:
@@ -94,18 +93,18 @@ async def first_that_waits(store: PostgresStore, running: PostgresServer) -> tup
 
 
 def test_a_commit_that_is_given_up_waits_on_and_is_shown_and_told_to_nobody_until_a_standby_has_it(
-    running: PostgresServer, url: str, monkeypatch: pytest.MonkeyPatch
+    running: PostgresServer, url: str
 ) -> None:
-    monkeypatch.setattr(postgres_store, "_COMMIT_S_MAX", 1.0)
-    monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", 1.5)
-
     async def scene() -> None:
         async with opened(url) as store:
             await asyncio.gather(*(store.transact(create()) for _ in range(2)))  # Numbers, for both lanes.
             wait_for_nobody(running)
+            hurried = pytest.MonkeyPatch()
+            hurried.setattr(postgres_store, "_COMMIT_S_MAX", 1.0)  # Whoever is slower looks, for as long as usual.
             done, given_up = await first_that_waits(store, running)
             _, left = await first_that_waits(store, running)
             left.cancel()
+            hurried.setattr(postgres_store, "_AWAY_S_MAX", 1.5)
             with pytest.raises(OutcomeUnknown):
                 await given_up
             await asyncio.gather(left, return_exceptions=True)
@@ -114,6 +113,7 @@ def test_a_commit_that_is_given_up_waits_on_and_is_shown_and_told_to_nobody_unti
             assert {type(one) for one in told} <= {OutcomeUnknown, StoreUnavailable}
             assert await waiting(running) == 2
             assert await count(store) == done + 2
+            hurried.undo()
             answer_alone(running)
             while await waiting(running):
                 pass
@@ -133,14 +133,30 @@ def test_no_statement_of_a_writer_is_ever_cancelled_on_the_server(running: Postg
     async def given_up(name: str, how: Literal["timeout", "cancel"]) -> asyncpg.Connection:
         connection = await connect(url)
         before = await waiting(running, "INSERT")
-        task = asyncio.create_task(connection.execute(insert.format(name), timeout=0.5 if how == "timeout" else 60))
-        while how == "cancel" and await waiting(running, "INSERT") == before:
+        task = asyncio.create_task(connection.execute(insert.format(name), timeout=NEVER_S))
+        while await waiting(running, "INSERT") == before:
             pass
         if how == "cancel":
             task.cancel()
+        else:
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, SkippingLoop)
+            loop.skip(NEVER_S)
         [error] = await asyncio.gather(task, return_exceptions=True)
         assert isinstance(error, (TimeoutError, asyncio.CancelledError)), error
         return connection
+
+    async def cancelled_by_the_driver() -> None:
+        own = await asyncpg.connect(url)
+        sleeping = asyncio.create_task(own.execute("SELECT pg_sleep(600)"))
+        asleep = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        while await asyncio.to_thread(running.sql, asleep) == "0":
+            pass
+        sleeping.cancel()
+        await asyncio.gather(sleeping, return_exceptions=True)
+        while await asyncio.to_thread(running.sql, asleep) != "0":
+            pass
+        await own.close()
 
     async def scene() -> None:
         async with opened(url) as store:
@@ -148,7 +164,7 @@ def test_no_statement_of_a_writer_is_ever_cancelled_on_the_server(running: Postg
             wait_for_nobody(running)
             _, task = await first_that_waits(store, running)
             kept = [await given_up("first", "timeout"), await given_up("second", "cancel")]
-            await asyncio.sleep(0.5)  # A request to cancel would have arrived by then.
+            await cancelled_by_the_driver()  # A request to cancel that was made before has arrived, too.
             assert await waiting(running, "INSERT") == 2
             assert all(connection.is_closed() for connection in kept)
             names = Query("SELECT count(*) FROM counter WHERE name IN ('first', 'second')")
@@ -159,7 +175,8 @@ def test_no_statement_of_a_writer_is_ever_cancelled_on_the_server(running: Postg
             assert await store.select(names) == [(2,)]
             await asyncio.gather(task, return_exceptions=True)
 
-    asyncio.run(scene())
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        runner.run(scene())
 
 
 @pytest.mark.parametrize("how", ["terminate", "crash"])
@@ -167,7 +184,7 @@ def test_a_wait_that_the_server_ends_is_acknowledged_only_when_a_standby_has_it(
     running: PostgresServer, url: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server shows such a commit from then on, so that whoever looks it up must wait for a standby again."""
-    monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", _SCENE_S)
+    monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", NEVER_S)
 
     async def scene() -> None:
         async with opened(url) as store:

@@ -16,7 +16,6 @@ from qirsh.store.postgres.store import PostgresStore, open_postgres
 from tests.postgres import PostgresServer
 from tests.store.filled import FILLED
 
-_SCENE_S: Final = 60.0
 # Where a batch of creates can be made to wait, in its order: numbers, begin, reads, writes, and the commit itself.
 _PLACES: Final = ("counter", "writer", "account", "payment", "at_commit")
 
@@ -72,7 +71,7 @@ def test_a_batch_that_is_struck_is_done_once_or_not_at_all_and_every_connection_
     url: str, place: str, how: Literal["cancel", "terminate"]
 ) -> None:
     async def scene() -> None:
-        async with asyncio.timeout(_SCENE_S), opened(url) as (store, outsider):
+        async with opened(url) as (store, outsider):
             expected: dict[str, int] = {}
             for batch in range(4):
                 # Both lanes: two batches at a time.

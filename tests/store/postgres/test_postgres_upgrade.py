@@ -24,24 +24,15 @@ from tests.domain.world import ENTROPY_SEED
 from tests.postgres import PostgresServer
 from tests.store.filled import FILLED, filled_on
 from tests.store.next_version import NEXT, known_next
+from tests.store.postgres.watching import until_true
+from tests.waiting import until
 
-_SCENE_S: Final = 60.0
 _WAITS: Final = (
     "EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database())"
 )
 _HAS_LOCK: Final = (
     "EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'payment'::regclass AND mode = 'AccessExclusiveLock' AND granted)"
 )
-
-
-def play(scene: Awaitable[None]) -> None:
-    """To its end, or to a failure: whoever waits for ever is told."""
-
-    async def bounded() -> None:
-        async with asyncio.timeout(_SCENE_S):
-            await scene
-
-    asyncio.run(bounded())
 
 
 async def migrated(url: str, known: list[migrate.Migration] | None = None) -> None:
@@ -51,16 +42,6 @@ async def migrated(url: str, known: list[migrate.Migration] | None = None) -> No
         await bring_up_to_date(own, known or known_next())
     finally:
         own.terminate()
-
-
-async def until(watcher: asyncpg.Connection, condition: str) -> None:
-    while not await watcher.fetchval(f"SELECT {condition}"):  # noqa: ASYNC110 - nobody tells
-        await asyncio.sleep(0.01)
-
-
-async def until_told(caplog: pytest.LogCaptureFixture, words: str) -> None:
-    while words not in caplog.text:  # noqa: ASYNC110 - nobody tells
-        await asyncio.sleep(0.01)
 
 
 async def opened(url: str) -> PostgresStore:
@@ -80,17 +61,17 @@ def test_a_migration_that_waits_for_a_table_lets_others_through(url: str, caplog
         other = await asyncpg.connect(url)
         await holder.execute("BEGIN; SELECT count(*) FROM payment")
         migrating = asyncio.create_task(migrated(url))
-        await until(other, _WAITS)
+        await until_true(other, f"SELECT {_WAITS}")
         # Behind one that waits until it has its lock, this would wait for the holder, who does not end.
         assert await other.fetchval("SELECT count(*) FROM payment")
-        await until_told(caplog, '"a long report", for')
+        await until(lambda: '"a long report", for' in caplog.text)
         await holder.execute("COMMIT")
         await migrating
         assert await other.fetchval("SELECT max(number) FROM schema_migration") == NEXT.number
         await holder.close()
         await other.close()
 
-    play(scene())
+    asyncio.run(scene())
 
 
 def test_one_who_keeps_a_migration_from_its_beginning_is_named(
@@ -103,12 +84,12 @@ def test_one_who_keeps_a_migration_from_its_beginning_is_named(
         holder = await asyncpg.connect(url, server_settings={"application_name": "a long look"})
         await holder.execute("BEGIN; SELECT count(*) FROM schema_migration")
         migrating = asyncio.create_task(migrated(url))
-        await until_told(caplog, '"a long look", for')
+        await until(lambda: '"a long look", for' in caplog.text)
         await holder.execute("COMMIT")
         await migrating
         await holder.close()
 
-    play(scene())
+    asyncio.run(scene())
 
 
 def test_a_migration_that_meets_another_crosswise_is_tried_again(url: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -123,21 +104,21 @@ def test_a_migration_that_meets_another_crosswise_is_tried_again(url: str, caplo
         await other.execute("SET deadlock_timeout = '60s'; BEGIN; SELECT count(*) FROM account")
         migrating = asyncio.create_task(migrated(url, [*migrate.migrations("postgres"), crossing]))
         watcher = await asyncpg.connect(url)
-        await until(watcher, _HAS_LOCK)
+        await until_true(watcher, f"SELECT {_HAS_LOCK}")
         await other.execute("SELECT count(*) FROM payment; COMMIT")
         await migrating
         await watcher.close()
         await other.close()
 
-    play(scene())
+    asyncio.run(scene())
     assert "asking again" in caplog.text
 
 
 def test_a_migration_may_take_longer_than_a_statement_of_a_batch(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_connection, "STATEMENT_S_MAX", 0.5)
-    monkeypatch.setattr(postgres_connection, "TRANSACTION_S_MAX", 1)
-    slow = migrate.Migration(NEXT.number, "slow", "SELECT pg_sleep(1.5)")
-    play(migrated(url, [*migrate.migrations("postgres"), slow]))
+    monkeypatch.setattr(postgres_connection, "STATEMENT_S_MAX", 4.0)
+    monkeypatch.setattr(postgres_connection, "TRANSACTION_S_MAX", 4)
+    slow = migrate.Migration(NEXT.number, "slow", "SELECT pg_sleep(4.5)")
+    asyncio.run(migrated(url, [*migrate.migrations("postgres"), slow]))
 
 
 def test_a_migration_that_was_given_up_has_left_nothing(url: str) -> None:
@@ -145,17 +126,17 @@ def test_a_migration_that_was_given_up_has_left_nothing(url: str) -> None:
         holder, other = await asyncpg.connect(url), await asyncpg.connect(url)
         await holder.execute("BEGIN; SELECT count(*) FROM account")
         migrating = asyncio.create_task(migrated(url))
-        await until(other, _WAITS)
+        await until_true(other, f"SELECT {_WAITS}")
         migrating.cancel()
         await asyncio.gather(migrating, return_exceptions=True)
         await holder.execute("COMMIT")
-        await until(other, f"NOT {_WAITS}")
+        await until_true(other, f"SELECT NOT {_WAITS}")
         assert await other.fetchval("SELECT to_regclass('remark') IS NULL")
         assert await schema_guard.broken(other) == []
         await holder.close()
         await other.close()
 
-    play(scene())
+    asyncio.run(scene())
 
 
 def test_one_who_serves_takes_the_guards_of_the_next_version_for_no_damage(url: str) -> None:
@@ -176,7 +157,7 @@ def test_one_who_serves_takes_the_guards_of_the_next_version_for_no_damage(url: 
         await by_hand.close()
         await store.close()
 
-    play(scene())
+    asyncio.run(scene())
 
 
 def test_an_index_that_was_made_before_the_upgrade_is_taken_and_one_that_failed_is_named(url: str) -> None:
@@ -192,7 +173,7 @@ def test_an_index_that_was_made_before_the_upgrade_is_taken_and_one_that_failed_
         assert await schema_guard.broken(by_hand) == [("index", "payment_note on payment", "is switched off")]
         await by_hand.close()
 
-    play(scene())
+    asyncio.run(scene())
 
 
 class _Interrupted:
@@ -219,7 +200,7 @@ def test_a_migration_that_ends_while_guards_are_looked_at_is_no_damage(url: str)
         assert await schema_guard.broken(_Interrupted(real, lambda: migrated(url))) == []  # type: ignore[arg-type]
         await real.close()
 
-    play(scene())
+    asyncio.run(scene())
 
 
 def test_an_earlier_version_serves_on_but_is_not_started_again(url: str) -> None:
@@ -231,7 +212,7 @@ def test_an_earlier_version_serves_on_but_is_not_started_again(url: str) -> None
             await opened(url)
         await store.close()
 
-    play(scene())
+    asyncio.run(scene())
 
 
 def test_a_role_that_is_granted_nothing_yet_of_the_new_tables_serves_on(
@@ -250,5 +231,5 @@ def test_a_role_that_is_granted_nothing_yet_of_the_new_tables_serves_on(
         tables = house.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").split()
         role = owner.partition("//")[2].partition(":")[0]
         house.sql("; ".join(f"ALTER TABLE {table} OWNER TO {role}" for table in tables))
-        play(executed(owner, house.grants))
-        play(scene(house, owner))
+        asyncio.run(executed(owner, house.grants))
+        asyncio.run(scene(house, owner))

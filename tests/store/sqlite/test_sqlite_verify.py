@@ -264,8 +264,7 @@ def test_another_process_verifies_while_a_server_writes_and_takes_nothing_from_i
 
     async def served() -> None:
         store = open_store(path)
-        async with asyncio.timeout(SCENE_S):
-            await scene(store)
+        await scene(store)
         await store.close()
 
     asyncio.run(served())
