@@ -3,12 +3,14 @@
 import asyncio
 import re
 import signal
-import time
 from typing import Any, Final
 
 import pytest
 
 from qirsh.domain.limits import WAITS_OF_KEY_MAX
+from qirsh.store.interface import Store
+from qirsh.store.reads import events
+from qirsh.web.http.waiters import LOOK_AGAIN_S
 from tests.live import (
     PAYMENTS,
     START,
@@ -24,10 +26,11 @@ from tests.live import (
     pay,
     refused,
     retrieve,
-    wait_until,
 )
 from tests.postgres import PostgresServer
+from tests.waiting import wait_until
 from tests.web.lists import EVENTS, asking, cancel, refund, try_out
+from tests.web.long_polls import begun, skip, skipping, wait_for_news_alone, woken
 
 DAY_MS: Final = 24 * 3600 * 1000
 ODD: Final = b'{"z":1.0,"a":[1,{"b":null}],"n":1152921504606846976,"":"\xf0\x9f\xa7\xbf","e":1E2 , "s":"\\u0041\\/"}'
@@ -307,96 +310,89 @@ def test_after_a_restore_no_event_is_skipped_by_a_cursor_of_one_that_was_lost(en
 # Waiting.
 
 
-def timed(world: InProcess | Live, call: Call, change: Call, *, after_s: float) -> tuple[dict[str, Any], float]:
-    """What the waiting call tells, and how long after the change was answered."""
-
-    async def scene() -> tuple[dict[str, Any], float]:
-        waiting = asyncio.create_task(world.sent(call))
-        await asyncio.sleep(after_s)
-        assert not waiting.done(), "there was nothing to tell yet"
-        answer = await world.sent(change)
-        assert answer.status_code == 200, answer.text
-        changed = time.monotonic()
-        told: dict[str, Any] = (await waiting).json()["data"]
-        return told, time.monotonic() - changed
-
-    return world.run(scene())
-
-
-def test_who_waits_hears_at_once(world: Live) -> None:
-    merchant, customer = world.merchant(), world.customer()
-    delays = []
+def test_who_waits_is_woken_by_the_event(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_for_news_alone(monkeypatch)
+    merchant, customer = still.merchant(), still.customer()
     cursor: dict[str, str] = {}
     for number in range(3):
-        payment_id = world.payment(merchant)
+        payment_id = still.payment(merchant)
         change = pay(customer, payment_id) if number else cancel(merchant.key, payment_id)
-        call = asking(merchant.key, EVENTS, {"wait": "30", **cursor})
-        told, delay = timed(world, call, change, after_s=1.3)
-        delays.append(delay)
+        told = woken(still, asking(merchant.key, EVENTS, {"wait": "30", **cursor}), change)["data"]
         assert [event["data"]["_id"] for event in told["items"]] == [payment_id]
         cursor = {"cursor": told["nextCursor"]}
-    assert min(delays) < 0.5
+    refunded = woken(still, asking(merchant.key, EVENTS, {"wait": "30", **cursor}), refund(merchant.key, payment_id))
+    assert [event["type"] for event in refunded["data"]["items"]] == ["refund.created"]
 
 
-def test_a_refund_wakes_who_waits(world: Live) -> None:
-    merchant = world.merchant()
-    payment_id = world.payment(merchant)
-    world.data(pay(world.customer(), payment_id))
-    [paid] = pull(world, merchant.key)
-    call = asking(merchant.key, EVENTS, {"wait": "30", "cursor": paid["id"]})
+def test_what_happened_before_is_told_without_waiting(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_for_news_alone(monkeypatch)
+    merchant = still.merchant()
+    still.data(cancel(merchant.key, still.payment(merchant)))
+    assert len(still.data(asking(merchant.key, EVENTS, {"wait": "30"}))["items"]) == 1
+
+
+def test_events_of_others_wake_nobody(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_for_news_alone(monkeypatch)
+    merchant, other = still.merchant(), still.merchant()
+    foreign, own = still.payment(other), still.payment(merchant)
+    looks: list[int] = []
+    last_sequence = events.last_sequence
+
+    async def counted(store: Store, account: int) -> int:
+        looks.append(account)
+        return await last_sequence(store, account)
+
+    monkeypatch.setattr(events, "last_sequence", counted)
 
     async def scene() -> dict[str, Any]:
-        waiting = asyncio.create_task(world.sent(call))
-        await asyncio.sleep(0.2)
-        assert (await world.sent(refund(merchant.key, payment_id))).status_code == 201
-        told: dict[str, Any] = (await asyncio.wait_for(waiting, 5)).json()["data"]
+        [task] = await begun(still, asking(merchant.key, EVENTS, {"wait": "30"}))
+        for change in (cancel(other.key, foreign), cancel(merchant.key, own)):
+            assert (await still.sent(change)).status_code == 200
+        told: dict[str, Any] = (await task).json()["data"]
         return told
 
-    [event] = world.run(scene())["items"]
-    assert event["type"] == "refund.created"
+    assert [event["data"]["_id"] for event in still.run(scene())["items"]] == [own]
+    assert len(looks) == 3, "before waiting at all, when it began to wait, and when it was woken by its own"
 
 
-def test_what_happened_before_is_told_without_waiting_and_others_do_not_wake_anyone(world: Live) -> None:
-    merchant, other = world.merchant(), world.merchant()
-    world.data(cancel(merchant.key, world.payment(merchant)))
-    began = time.monotonic()
-    told = world.data(asking(merchant.key, EVENTS, {"wait": "30"}))
-    assert len(told["items"]) == 1
-    assert time.monotonic() - began < 20
-    call = asking(merchant.key, EVENTS, {"wait": "2", "cursor": told["nextCursor"]})
-    empty, _ = timed(world, call, cancel(other.key, world.payment(other)), after_s=0.3)
-    assert empty == {"items": [], "nextCursor": told["nextCursor"], "hasMore": False}
-    assert time.monotonic() - began > 1.9
+def test_a_wait_without_news_ends_with_an_empty_page() -> None:
+    with skipping() as world:
+        merchant = world.merchants[0]
+
+        async def scene() -> dict[str, Any]:
+            [task] = await begun(world, asking(merchant.key, EVENTS, {"wait": "30"}))
+            skip(30)
+            told: dict[str, Any] = (await task).json()["data"]
+            return told
+
+        assert world.run(scene()) == {"items": [], "nextCursor": None, "hasMore": False}
 
 
-def test_many_wait_for_one_event_and_all_hear_of_it(world: Live) -> None:
-    merchant = world.merchant()
-    payment_id = world.payment(merchant)
-
-    async def scene() -> list[Any]:
-        waiting = [asyncio.create_task(world.sent(asking(merchant.key, EVENTS, {"wait": "30"}))) for _ in range(50)]
-        await asyncio.sleep(0.5)
-        await world.sent(cancel(merchant.key, payment_id))
-        return [answer.content for answer in await asyncio.wait_for(asyncio.gather(*waiting), 10)]
-
-    assert len(set(world.run(scene()))) == 1
-
-
-def test_so_many_calls_of_one_key_wait_and_no_more(still: InProcess) -> None:
+def test_many_wait_for_one_event_and_all_hear_of_it(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as may of one key; one more is refused until they are over."""
+    wait_for_news_alone(monkeypatch)
     merchant, other = still.merchant(), still.merchant()
     payment_id = still.payment(merchant)
-    waiting = [asking(merchant.key, EVENTS, {"wait": 1}) for _ in range(WAITS_OF_KEY_MAX)]
-    waiting += [Call("GET", f"{PAYMENTS}/{payment_id}?wait=1", merchant.key)] * 2
-    fine = [retrieve(merchant.key, payment_id), asking(other.key, EVENTS, {"wait": 1})]
-    answers = still.together([*waiting, *fine])
-    assert {answer.status_code for answer in answers[-len(fine) :]} == {200}
-    late = [answer for answer in answers if answer.status_code != 200]
-    assert len(late) == len(waiting) - WAITS_OF_KEY_MAX
-    for answer in late:
-        refused(answer, 429, "rate_limited")
-        assert answer.headers["retry-after"] == "1"
+    call = asking(merchant.key, EVENTS, {"wait": 1})
+    one_more = Call("GET", f"{PAYMENTS}/{payment_id}?wait=1", merchant.key)
+
+    async def scene() -> list[bytes]:
+        tasks = await begun(still, *[call] * WAITS_OF_KEY_MAX)
+        for late in (call, one_more):
+            answer = await still.sent(late)
+            refused(answer, 429, "rate_limited")
+            assert answer.headers["retry-after"] == "1"
+        assert (await still.sent(retrieve(merchant.key, payment_id))).status_code == 200
+        [others] = await begun(still, asking(other.key, EVENTS, {"wait": 1}))
+        others.cancel()
+        assert (await still.sent(cancel(merchant.key, payment_id))).status_code == 200
+        return [answer.content for answer in await asyncio.gather(*tasks)]
+
+    assert len(set(still.run(scene()))) == 1
     # When they are over, others may wait.
-    assert still.send(waiting[0]).status_code == 200
+    other_id = still.payment(merchant)
+    again = Call("GET", f"{PAYMENTS}/{other_id}?wait=1", merchant.key)
+    assert woken(still, again, cancel(merchant.key, other_id))["data"]["status"] == "cancelled"
 
 
 def test_without_wait_nobody_waits(still: InProcess) -> None:
@@ -428,9 +424,8 @@ def flooded(two: Live, merchant: Merchant, count: int) -> list[dict[str, Any]]:
         while len(seen) < count:
             answer = await two.sent(asking(merchant.key, EVENTS, {"limit": "7", "wait": "20", **cursor}))
             told = answer.json()["data"]
-            assert told["items"], "20 seconds without news"
             seen += told["items"]
-            cursor = {"cursor": told["nextCursor"]}
+            cursor = {"cursor": told["nextCursor"]} if told["nextCursor"] else {}
         for answer in await changes:
             assert answer.status_code == 200, answer.text
         return seen
@@ -440,40 +435,60 @@ def flooded(two: Live, merchant: Merchant, count: int) -> list[dict[str, Any]]:
     return found
 
 
-def test_across_processes_nothing_is_skipped_and_news_take_about_a_second(postgres: PostgresServer) -> None:
+def test_across_processes_nothing_is_skipped(postgres: PostgresServer) -> None:
     with live(postgres, processes=2, people=4) as two:
-        merchant = two.merchants[0]
-        seen = flooded(two, merchant, 120)
+        seen = flooded(two, two.merchants[0], 120)
         assert sequences(seen) == list(range(1, 121))
-        delays = []
-        for _ in range(3):
-            cursor = pull(two, merchant.key, cursor=seen[-1]["id"])
-            last = cursor[-1]["id"] if cursor else seen[-1]["id"]
-            call = two.at(0, asking(merchant.key, EVENTS, {"wait": "30", "cursor": last}))
-            change = two.at(1, cancel(merchant.key, two.payment(merchant)))
-            told, delay = timed(two, call, change, after_s=0.3)
-            assert len(told["items"]) == 1
-            delays.append(delay)
-        assert min(delays) < 2
 
 
-def test_a_server_that_stops_answers_those_who_wait_at_once(engine: PostgresServer | None) -> None:
-    with live(engine) as world:
+def test_news_of_another_process_are_found_at_the_next_look(postgres: PostgresServer) -> None:
+    """Services take calls in turn: the first waits, and the second makes the change, of which it tells nobody."""
+    with skipping(postgres, services=2) as two:
+        merchant = two.merchants[0]
+        event_id, status_id = two.payment(merchant), two.payment(merchant)
+
+        async def scene(call: Call, change: Call) -> dict[str, Any]:
+            [task] = await begun(two, call)
+            assert (await two.sent(change)).status_code == 200
+            skip(LOOK_AGAIN_S)
+            told: dict[str, Any] = (await task).json()["data"]
+            return told
+
+        found = two.run(scene(asking(merchant.key, EVENTS, {"wait": "30"}), cancel(merchant.key, event_id)))
+        assert [event["data"]["_id"] for event in found["items"]] == [event_id]
+        found = two.run(scene(retrieve(merchant.key, status_id, "?wait=30"), cancel(merchant.key, status_id)))
+        assert found["status"] == "cancelled"
+
+
+def test_a_stop_ends_all_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_for_news_alone(monkeypatch)
+    with in_process() as world:
         merchant = world.merchants[0]
         payment_id = world.payment(merchant)
+        calls = [asking(merchant.key, EVENTS, {"wait": "30"}), retrieve(merchant.key, payment_id, "?wait=30")]
 
-        async def scene() -> tuple[list[Any], float]:
-            calls = [asking(merchant.key, EVENTS, {"wait": "30"}) for _ in range(5)]
-            calls.append(asking(merchant.key, f"{PAYMENTS}/{payment_id}", {"wait": "30"}))
-            waiting = [asyncio.create_task(world.sent(call)) for call in calls]
-            await asyncio.sleep(0.7)
-            began = time.monotonic()
+        async def scene() -> list[Any]:
+            tasks = await begun(world, *calls)
+            world.context.waiters.close()
+            return [answer.json()["data"] for answer in await asyncio.gather(*tasks)]
+
+        nothing, pending = world.run(scene())
+        assert nothing == {"items": [], "nextCursor": None, "hasMore": False}
+        assert pending["status"] == "pending"
+
+
+def test_a_server_that_stops_answers_those_who_wait() -> None:
+    with live() as world:
+        merchant = world.merchants[0]
+
+        async def scene() -> list[Any]:
+            call = asking(merchant.key, EVENTS, {"wait": "30"})
+            tasks = [asyncio.create_task(world.sent(call)) for _ in range(WAITS_OF_KEY_MAX + 1)]
+            # The one too many is refused when all others wait.
+            [late], waits = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            assert late.result().status_code == 429
             world.process.send_signal(signal.SIGTERM)
-            answers = await asyncio.gather(*waiting)
-            return [answer.json()["data"] for answer in answers], time.monotonic() - began
+            return [answer.json()["data"] for answer in await asyncio.gather(*waits)]
 
-        told, took = world.run(scene())
-        assert took < 5
-        assert told[:5] == [{"items": [], "nextCursor": None, "hasMore": False}] * 5
-        assert told[5]["status"] == "pending"
-        wait_until(lambda: world.process.poll() is not None, 10)
+        assert world.run(scene()) == [{"items": [], "nextCursor": None, "hasMore": False}] * WAITS_OF_KEY_MAX
+        wait_until(lambda: world.process.poll() is not None)

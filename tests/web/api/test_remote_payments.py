@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import time
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ from tests.live import (
     see,
 )
 from tests.postgres import PostgresServer
+from tests.web.long_polls import begun, skip, skipping, wait_for_news_alone, woken
 
 DOCUMENTED: Final = ["_id", "amount", "currency", "status", "to", "from", "note", "metadata"]
 FURTHER: Final = [
@@ -376,66 +376,58 @@ def test_an_unknown_field_does_not_hide_metadata_that_is_too_long(world: Live) -
 # Waiting.
 
 
-def test_a_wait_ends_as_soon_as_somebody_else_pays(world: Live) -> None:
-    merchant, customer = world.merchants[0], world.customer()
+def test_a_wait_ends_when_somebody_pays(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many may wait for one payment."""
+    wait_for_news_alone(monkeypatch)
+    merchant, customer = still.merchants[0], still.customer()
+    payment_id = still.payment(merchant)
+    answer = woken(still, retrieve(merchant.key, payment_id, "?wait=30"), pay(customer, payment_id))
+    assert (answer["data"]["status"], answer["data"]["from"]) == ("paid", customer.account)
+    payment_id = still.payment(merchant)
 
-    async def wait_and_pay(payment_id: str) -> float:
-        waiting = asyncio.create_task(world.sent(retrieve(merchant.key, payment_id, "?wait=30")))
-        await asyncio.sleep(0.2)
-        assert not waiting.done()
-        paid = await world.sent(pay(customer, payment_id))
-        paid_at = time.monotonic()
-        assert paid.status_code == 200
-        data = (await waiting).json()["data"]
-        assert (data["status"], data["from"]) == ("paid", customer.account)
-        return time.monotonic() - paid_at
+    async def scene() -> list[str]:
+        tasks = await begun(still, *[retrieve(merchant.key, payment_id, "?wait=30")] * 20)
+        assert (await still.sent(pay(customer, payment_id))).status_code == 200
+        return [answer.json()["data"]["status"] for answer in await asyncio.gather(*tasks)]
 
-    late_s = [world.run(wait_and_pay(world.payment(merchant))) for _ in range(4)]
-    assert max(late_s) < 5
-    # Who is only looked after now and then hears of it most of a second later.
-    assert min(late_s) < 0.3
+    assert still.run(scene()) == ["paid"] * 20
 
 
-def test_many_may_wait_for_one_payment(world: Live) -> None:
-    merchant, customer = world.merchants[0], world.customer()
-    payment_id = world.payment(merchant)
-    calls = [retrieve(merchant.key, payment_id, "?wait=30") for _ in range(20)]
-    answers = world.together([*calls, pay(customer, payment_id)])
-    assert [answer.json()["data"]["status"] for answer in answers] == ["paid"] * 21
+def test_a_wait_for_nothing_ends_in_time_with_the_pending_payment() -> None:
+    with skipping() as world:
+        payment_id = world.payment(world.merchants[0])
+
+        async def scene() -> str:
+            [task] = await begun(world, retrieve(world.merchants[0].key, payment_id, "?wait=30"))
+            skip(30)
+            return str((await task).json()["data"]["status"])
+
+        assert world.run(scene()) == "pending"
 
 
-def test_a_wait_for_nothing_ends_in_time_with_the_pending_payment(world: Live) -> None:
-    merchant = world.merchants[0]
-    payment_id = world.payment(merchant)
-    began = time.monotonic()
-    data = world.data(retrieve(merchant.key, payment_id, "?wait=1"))
-    took_s = time.monotonic() - began
-    assert data["status"] == "pending"
-    assert 0.9 < took_s < 20
+def test_what_cannot_change_is_not_waited_for(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is final, and what is somebody else's."""
+    wait_for_news_alone(monkeypatch)
+    merchant, customer = still.merchants[0], still.customer()
+    payment_id, pending_id = still.payment(merchant), still.payment(merchant)
+    still.data(pay(customer, payment_id))
+    assert still.data(retrieve(merchant.key, payment_id, "?wait=30"))["status"] == "paid"
+    assert still.data(retrieve(merchant.key, pending_id, "?wait=0"))["status"] == "pending"
+    refused(still.send(retrieve(still.merchants[1].key, pending_id, "?wait=30")), 404, "not_found")
 
 
-def test_a_wait_for_what_is_final_answers_at_once(world: Live) -> None:
-    merchant, customer = world.merchants[0], world.customer()
-    payment_id = world.payment(merchant)
-    world.data(pay(customer, payment_id))
-    began = time.monotonic()
-    assert world.data(retrieve(merchant.key, payment_id, "?wait=30"))["status"] == "paid"
-    assert world.data(retrieve(merchant.key, world.payment(merchant), "?wait=0"))["status"] == "pending"
-    assert time.monotonic() - began < 20
-
-
-def test_a_wait_ends_when_the_payment_expires(still: InProcess) -> None:
+def test_a_wait_ends_when_the_payment_expires(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_for_news_alone(monkeypatch)
     merchant = still.merchants[0]
     payment_id = still.payment(merchant, expiresIn=300)
 
-    async def wait_and_expire() -> httpx2.Response:
-        waiting = asyncio.create_task(still.sent(retrieve(merchant.key, payment_id, "?wait=30")))
-        await asyncio.sleep(0.05)
+    async def scene() -> str:
+        [task] = await begun(still, retrieve(merchant.key, payment_id, "?wait=30"))
         still.clock.advance(300_000)
         await still.expired_due()
-        return await waiting
+        return str((await task).json()["data"]["status"])
 
-    assert still.run(wait_and_expire()).json()["data"]["status"] == "expired"
+    assert still.run(scene()) == "expired"
 
 
 BAD_QUERIES: Final = (
@@ -450,13 +442,6 @@ def test_a_query_is_a_wait_of_0_to_30_seconds_or_refused(world: Live, query: str
     merchant = world.merchants[0]
     answer = world.send(retrieve(merchant.key, world.payment(merchant), query))
     assert field_errors(answer)
-
-
-def test_a_wait_for_somebody_elses_payment_is_not_worth_waiting_for(world: Live) -> None:
-    payment_id = world.payment(world.merchants[0])
-    began = time.monotonic()
-    refused(world.send(retrieve(world.merchants[1].key, payment_id, "?wait=30")), 404, "not_found")
-    assert time.monotonic() - began < 20
 
 
 # Reading what was written.
