@@ -4,8 +4,13 @@ import asyncio
 import contextlib
 import json
 import select
+from collections.abc import Callable, Coroutine
 from http import HTTPStatus
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+from tests.waiting import until
+
+T = TypeVar("T")
 
 
 class Asked(Protocol):
@@ -110,6 +115,28 @@ class Line:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
+
+
+async def until_answered(ask: Callable[[], Coroutine[Any, Any, T | None]]) -> T:
+    """Ask again and again; the first answer that there is."""
+    asking = asyncio.ensure_future(ask())
+
+    def is_answered() -> bool:
+        nonlocal asking
+        if not asking.done():
+            return False
+        if asking.result() is not None:
+            return True
+        asking = asyncio.ensure_future(ask())
+        return False
+
+    try:
+        await until(is_answered)
+    finally:
+        asking.cancel()
+    answer = asking.result()
+    assert answer is not None
+    return answer
 
 
 async def _read(reader: asyncio.StreamReader, method: str) -> Answer:

@@ -130,11 +130,13 @@ class History:
         return [one for one in self.operations if one.outcome == outcome and kind in {"", one.kind}]
 
     async def retry(self, operations: Iterable[Operation]) -> None:
-        """Send each again with the same key, to any process; all must now have an outcome."""
+        """Send each again with the same key, to any process, until it has an outcome."""
         async with contextlib.AsyncExitStack() as stack:
             lines = [await stack.enter_async_context(Line(port)) for port in self._world.ports]
             for operation, line in zip(operations, itertools.cycle(lines), strict=False):
                 await operation.send(line)
+                while operation.outcome == "unknown":
+                    await operation.send(line)
                 assert operation.outcome in {"ok", "fail"}, operation
 
     def lost(self) -> list[Operation]:

@@ -3,9 +3,8 @@
 import asyncio
 import contextlib
 import itertools
-import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from random import Random
 from typing import Final
 
@@ -13,13 +12,15 @@ from qirsh.domain.money import CURRENCIES
 from tests.faults.history import History, Operation
 from tests.line import Line, Lost, NotSent
 from tests.live import FUNDS, Live, Merchant, retrieve
+from tests.waiting import until
 
 CLIENTS: Final = 12
-_THOUGHT_S_MAX: Final = (
-    0.03  # What is found out is found out by a busy service, and not by a machine that stands still.
-)
-_TICK_S: Final = 0.5
+_THOUGHT_S_MAX: Final = 0.03  # So that now one, now many of them meet in a batch.
 _AMOUNT_MAX: Final = 500_00
+# What they hear on a good day.
+GOOD_DAY: Final = {
+    *("", "already_paid", "insufficient_funds", "idempotency_key_reused", "refund_exceeds", "validation_failed"),
+}
 
 
 class Load:
@@ -56,18 +57,20 @@ class Load:
             self._create_elsewhere,
         )
         self.reads = 0
-        self.slowest_s = 0.0
-        self.stood_still_s = 0.0  # A machine that stands still meanwhile is not slow.
         self.refusals: Counter[str] = Counter()
 
     async def run(self, is_over: Callable[[], bool] = lambda: False, clients: int = CLIENTS) -> None:
         """Until it is over, or until each client has lost its connection and is not stubborn."""
         self._is_over = is_over
         async with asyncio.TaskGroup() as group:
-            watch = group.create_task(self._watch())
-            working = [group.create_task(self._client()) for _ in range(clients)]
-            await asyncio.wait(working)
-            watch.cancel()
+            for _ in range(clients):
+                group.create_task(self._client())
+
+    async def goes_on(self, calls: int = 20) -> None:
+        """Until so many more are done of those that begin from now on."""
+        operations = self._history.operations
+        first = len(operations)
+        await until(lambda: sum(one.outcome == "ok" for one in operations[first:]) >= calls)
 
     def resolved(self, operation: Operation) -> None:
         """An operation has its outcome: others may go on from there."""
@@ -83,7 +86,6 @@ class Load:
         async with contextlib.AsyncExitStack() as stack:
             line = await stack.enter_async_context(Line(next(self._ports)))
             while not self._is_over():
-                began = time.monotonic()
                 try:
                     await self._random.choice(self._acts)(line)
                 except (NotSent, Lost):
@@ -91,15 +93,7 @@ class Load:
                         return
                     await asyncio.sleep(0.01)
                     line = await stack.enter_async_context(Line(next(self._ports)))
-                self.slowest_s = max(self.slowest_s, time.monotonic() - began)
                 await asyncio.sleep(self._random.uniform(0, _THOUGHT_S_MAX))
-
-    async def _watch(self) -> None:
-        while True:
-            began = time.monotonic()
-            await asyncio.sleep(_TICK_S)
-            late_s = time.monotonic() - began - _TICK_S
-            self.stood_still_s += late_s if late_s > _TICK_S else 0
 
     async def _send(self, operation: Operation, line: Line) -> None:
         await operation.send(line)
@@ -174,3 +168,15 @@ class Load:
 
     def _merchant(self) -> Merchant:
         return self._random.choice(self._world.merchants)
+
+
+@contextlib.asynccontextmanager
+async def under(load: Load, clients: int = CLIENTS) -> AsyncIterator[None]:
+    """Load before, meanwhile and after."""
+    is_over = False
+    async with asyncio.TaskGroup() as group:
+        group.create_task(load.run(lambda: is_over, clients))
+        await load.goes_on()
+        yield
+        await load.goes_on()
+        is_over = True

@@ -4,32 +4,29 @@ import asyncio
 import contextlib
 import json
 import os
-import select
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self
 
 import httpx2
 
 from qirsh.settings import read_settings
+from tests.faults.history import History, Operation
 from tests.faults.shim import Plan
 from tests.forked import start
-from tests.line import Line
-from tests.live import TIED, Call, InProcess, Live, free_port
-
-T = TypeVar("T")
-
-START_S_MAX: Final = 60  # Without help, also after a kill, and on a machine that stands still for a while.
+from tests.line import Line, Lost
+from tests.live import Call, InProcess, Live, free_port
+from tests.waiting import until
 
 _ROOT: Final = Path(__file__).parent.parent.parent
-SCENE_S_MAX: Final = 180  # Whoever takes longer hangs.
 _READY: Final = b"Qirsh is listening on"
-_QUIET_S: Final = 6.0
+# Receivers of webhooks on this machine.
+NETWORKS: Final = {"QIRSH_WEBHOOK_NETWORKS": "127.0.0.0/8"}
 
 
 class Founded:
@@ -43,30 +40,12 @@ class Founded:
         self.people = world
 
 
-class Bounded(Live):
-    """Fails instead of hanging."""
+class Served(Live):
+    """The real program. With the shim, its disk obeys orders, and nobody gives up."""
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """To its end, or to a failure: nothing here takes long unless somebody hangs."""
+    history: History  # Of all that was asked of it.
 
-        async def bounded() -> T:
-            async with asyncio.timeout(SCENE_S_MAX):
-                return await work
-
-        return super().run(bounded())
-
-
-class Served(Bounded):
-    """The real program. With the shim, its disk obeys orders."""
-
-    def __init__(
-        self,
-        folder: Path,
-        founded: Founded,
-        *,
-        is_shimmed: bool = False,
-        sync_delay_ms: int = 0,
-    ) -> None:
+    def __init__(self, folder: Path, founded: Founded, *, is_shimmed: bool = False, has_workers: bool = True) -> None:
         self.place = Path(tempfile.mkdtemp(prefix="qirsh-faults-"))  # What must be writable when the data is not.
         shutil.copytree(founded.folder, folder, dirs_exist_ok=True)
         super().__init__(read_settings({"QIRSH_DATA_DIR": str(folder), "QIRSH_PORT": str(free_port())}))
@@ -75,16 +54,17 @@ class Served(Bounded):
         self.customers = founded.people.customers
         self.journal = self.place / "journal"
         self._order = self.place / "order"
-        self._plan = Plan(str(self.journal), str(self._order), sync_delay_ms) if is_shimmed else None
-        self.limits: tuple[str, ...] = ()  # Put before the command, such as `prlimit`.
+        self._plan = Plan(str(self.journal), str(self._order), has_workers) if is_shimmed else None
 
     def __enter__(self) -> Self:
         try:
-            return super().__enter__()
+            super().__enter__()
+            self.history = History(self)
         except BaseException:
             self.process.kill()
             self.__exit__()
             raise
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.obey()
@@ -96,44 +76,34 @@ class Served(Bounded):
         """With which the program finds this data, and the shim its source."""
         paths = [*filter(None, [os.environ.get("PYTHONPATH")]), str(_ROOT)]
         ours = {"QIRSH_DATA_DIR": str(self.settings.data_dir), "QIRSH_PORT": str(self.settings.port)}
-        return {**os.environ, **ours, "QIRSH_RATE_LIMITS": "off", "PYTHONPATH": os.pathsep.join(paths)}
+        return {**os.environ, **NETWORKS, **ours, "QIRSH_RATE_LIMITS": "off", "PYTHONPATH": os.pathsep.join(paths)}
 
     def spawn(self) -> None:
         """Begin to start."""
         what = ("qirsh", "serve") if self._plan is None else ("tests.faults.shim", json.dumps(self._plan._asdict()))
         with self.log.open("ab") as log:
-            if self.limits:
-                words = (*self.limits, *TIED, "-m", *what)
-                self.process = subprocess.Popen(
-                    words, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True
-                )
-            else:
-                self.process = start(("-m", *what), env=self.environment, stdout=subprocess.PIPE, stderr=log)
+            self.process = start(("-m", *what), env=self.environment, stdout=subprocess.PIPE, stderr=log)
 
     def start(self) -> None:
-        """Until it says that it is ready, which must not take long."""
-        began = time.monotonic()
+        """Until it says that it is ready."""
         self.spawn()
         assert self.process.stdout is not None
         said = b""
         while _READY not in said:
-            left_s = began + START_S_MAX - time.monotonic()
-            assert select.select([self.process.stdout], [], [], max(left_s, 0))[0], "not ready in time"
             part = os.read(self.process.stdout.fileno(), 4096)
             assert part, self.log.read_text()
             said += part
         ready = self.send(Call("GET", "/readyz"))
         assert ready.status_code == 200, ready.text
-        assert time.monotonic() - began < START_S_MAX
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Ask it to end, or kill it, and wait."""
         self.process.send_signal(how)
         self.ended()
 
-    def ended(self, seconds: float = 30) -> int:
+    def ended(self) -> int:
         """Its exit code, once it has ended by itself."""
-        code = self.process.wait(seconds)
+        code = self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
@@ -153,20 +123,13 @@ class Served(Bounded):
         else:
             self._order.unlink(missing_ok=True)
 
-    def calm(self) -> None:
-        """Until the workers have written down what they had to: nothing commits by itself any more.
-
-        The slowest of them, the sealer, looks every five seconds.
-        """
-        seen, since = self.syncs(), time.monotonic()
-        while time.monotonic() < since + _QUIET_S:
-            time.sleep(0.1)
-            if self.syncs() != seen:
-                seen, since = self.syncs(), time.monotonic()
-
     def syncs(self) -> int:
         """How often the disk was told to keep what it has."""
-        return self.journal.read_text().splitlines().count("synced") if self.journal.exists() else 0
+        return self.journalled().count("synced")
+
+    def journalled(self) -> list[str]:
+        """What the disk has noted."""
+        return self.journal.read_text().splitlines() if self.journal.exists() else []
 
     def verify(self) -> None:
         """As an operator would: all rules hold."""
@@ -181,11 +144,38 @@ async def taken(port: int) -> None:
     """Returns when the server has read whatever was sent before, on any connection.
 
     What is there when it looks at its connections is read in that look, and each of these takes one. Whoever sends
-    from other tasks has to open connections first, which takes some more turns on a busy machine.
+    from other tasks opens its connections before: then they have sent when this one is connected.
     """
     async with Line(port) as line:
-        for _ in range(20):
+        for _ in range(3):
             assert (await line.ask(Call("GET", "/healthz"))).status == 200
+
+
+@contextlib.asynccontextmanager
+async def lines_to(world: Served, operations: Sequence[Operation]) -> AsyncIterator[list[Line]]:
+    """For each a connection that is open: what is sent on it has arrived when `taken` says so."""
+    async with contextlib.AsyncExitStack() as stack:
+        lines = [await stack.enter_async_context(Line(world.settings.port)) for _ in operations]
+        for line in lines:
+            await line.connect()
+        yield lines
+
+
+async def at_once(world: Served, operations: Sequence[Operation]) -> None:
+    """Each on a connection of its own. Of one that ended with the server the outcome stays unknown."""
+    async with lines_to(world, operations) as lines, asyncio.TaskGroup() as group:
+        for operation, line in zip(operations, lines, strict=True):
+            group.create_task(_sent(operation, line))
+
+
+async def _sent(operation: Operation, line: Line) -> None:
+    with contextlib.suppress(Lost):
+        await operation.send(line)
+
+
+async def held(world: Served) -> None:
+    """Until somebody waits for the disk, which was told to hold the sync."""
+    await until(lambda: world.journalled()[-1].startswith("commit"))
 
 
 def verify(environment: Mapping[str, str]) -> None:

@@ -1,6 +1,5 @@
 """Processes of `qirsh serve` on one PostgreSQL database, each to be killed and started again on the same port."""
 
-import asyncio
 import contextlib
 import os
 import secrets
@@ -8,22 +7,21 @@ import signal
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 
 from qirsh.settings import Settings, read_settings
 from tests.database import database_at
 from tests.faults.history import BESIDE, History
 from tests.faults.load import Load
-from tests.faults.served import SCENE_S_MAX, START_S_MAX, Bounded, scratch_folder, verify
+from tests.faults.served import NETWORKS, scratch_folder, verify
 from tests.forked import Process, start
-from tests.line import Answer, Line, Lost, NotSent
-from tests.live import Call, InProcess, environment, free_port, wait_until
+from tests.line import Answer, Line, Lost, NotSent, until_answered
+from tests.line_to_database import LineBeside
+from tests.live import Call, InProcess, Live, environment, free_port
 from tests.postgres import PostgresServer
-
-T = TypeVar("T")
+from tests.waiting import wait_until
 
 _LIFE_MS: Final = 300_000  # The shortest that a payment may be given.
-_LOOK_S_MAX: Final = 60.0  # A probe that gets no answer in this time has got one.
 
 
 class FoundedDatabase:
@@ -49,14 +47,24 @@ class FoundedDatabase:
             yield url
 
 
-class Several(Bounded):
-    """The real program, twice. They may reach their database by another address than those who look at it."""
+class Several(Live):
+    """The real program, twice. They may reach their database by other addresses than those who look at it.
 
-    def __init__(self, founded: FoundedDatabase, folder: Path, url: str, address: str = "") -> None:
+    Patient ones do not give up after seconds, see `patience.py`.
+    """
+
+    history: History  # Of all that was asked of them.
+    line: LineBeside  # By which the second of them reaches its database, or both.
+
+    def __init__(
+        self, founded: FoundedDatabase, folder: Path, url: str, *addresses: str, is_patient: bool = False
+    ) -> None:
+        self.url = url
+        self._program = "tests.faults.patience" if is_patient else "qirsh"
         places = []
-        for number in range(2):
+        for number, address in enumerate(addresses or (url, url)):
             (folder / str(number)).mkdir()
-            places.append(founded.place(address or url, folder / str(number)))
+            places.append(founded.place(address, folder / str(number)))
         super().__init__(*places)
         self.database = database_at(founded.place(url, folder).database)
         self.operators, self.merchants = founded.people.operators, founded.people.merchants
@@ -64,10 +72,27 @@ class Several(Bounded):
 
     def __enter__(self) -> Self:
         try:
-            return super().__enter__()
+            super().__enter__()
+            self.history = History(self)
         except BaseException:
             self.stop(signal.SIGKILL)
             raise
+        return self
+
+    def start(self) -> None:
+        """Until all are ready."""
+        for number in range(len(self.places)):
+            self.spawn(number)
+        self.run(self.ready())
+
+    def revive(self) -> None:
+        """However a test has left them, the next finds both."""
+        self.line.comes_back()
+        for number, process in enumerate(self.processes):
+            process.send_signal(signal.SIGCONT)
+            if process.poll() is not None:
+                self.spawn(number)
+        self.run(self.ready())
 
     @property
     def processes(self) -> list[Process]:
@@ -79,24 +104,24 @@ class Several(Bounded):
         if number == 0:
             self.process = process
         else:
-            self._beside[number - 1] = process
+            self._beside[number - 1 : number] = [process]
 
     def _spawned(self, place: Settings) -> Process:
         with _log_of(place).open("ab") as log:
-            told = {**os.environ, **environment(place)}
-            return start(("-m", "qirsh", "serve"), env=told, stdout=log, stderr=log)
+            told = {**os.environ, **NETWORKS, **environment(place)}
+            return start(("-m", self._program, "serve"), env=told, stdout=log, stderr=log)
 
     # What they say of themselves.
 
-    def player(self, role: str) -> int:
-        """The number of the process that was the last to take the role; until one has, it is waited for."""
+    def player(self, role: str, *, but: int = -1) -> int:
+        """The number of the process that was the last to take the role, once that is another than one."""
         taken: list[str] = []
 
         def is_taken() -> bool:
             taken[:] = [_last_line(_log_of(place), f"this process is now the {role}") for place in self.places]
-            return any(taken)
+            return any(taken) and taken.index(max(taken)) != but
 
-        wait_until(is_taken, START_S_MAX)
+        wait_until(is_taken)
         return taken.index(max(taken))
 
     def lease(self, role: str) -> tuple[str, int]:
@@ -109,18 +134,20 @@ class Several(Bounded):
         """None while nobody listens."""
         async with Line(self.places[number].port) as line:
             try:
-                return await asyncio.wait_for(line.ask(Call("GET", path)), _LOOK_S_MAX)
+                return await line.ask(Call("GET", path))
             except (NotSent, Lost):
                 return None
 
-    async def ready(self) -> float:
-        """How long it took until all were."""
-        began = time.monotonic()
-        for number in range(len(self.places)):
-            while (answer := await self.look(number)) is None or answer.status != 200:
-                assert time.monotonic() - began < START_S_MAX, answer
-                await asyncio.sleep(0.02)
-        return time.monotonic() - began
+    async def ready(self, *numbers: int) -> None:
+        """Until these are, or all."""
+
+        async def is_ready(number: int) -> bool | None:
+            answer = await self.look(number)
+            assert answer is not None or self.processes[number].poll() is None, _log_of(self.places[number]).read_text()
+            return (answer is not None and answer.status == 200) or None
+
+        for number in numbers or range(len(self.places)):
+            await until_answered(lambda number=number: is_ready(number))  # type: ignore[misc]
 
     def verify(self) -> None:
         """As an operator would: all rules hold."""
@@ -138,20 +165,14 @@ class Several(Bounded):
                 late_ms = int(wait_s * 1000)
                 late.payment(self.merchants[0], None, note=BESIDE, expiresIn=_LIFE_MS // 1000)
 
-    def lags_s(self) -> list[float]:
-        """How late those expired, once they all have."""
-        began = time.monotonic()
-        while True:
-            with self.books() as books:
-                rows = books.select(
-                    "SELECT e.created_at - p.expires_at FROM payment p LEFT JOIN event e ON e.payment = p.number"
-                    " WHERE p.note = ?",
-                    BESIDE,
-                )
-            if all(lag is not None for (lag,) in rows):
-                return [lag / 1000 for (lag,) in rows]
-            assert time.monotonic() - began < SCENE_S_MAX, "some never expired"
-            time.sleep(0.1)
+    def all_expired(self) -> bool:
+        """Whether all of those have."""
+        with self.books() as books:
+            return not books.select(
+                "SELECT p.number FROM payment p LEFT JOIN event e ON e.payment = p.number"
+                " WHERE p.note = ? AND e.payment IS NULL",
+                BESIDE,
+            )
 
 
 def settle(world: Several, history: History, load: Load) -> int:

@@ -1,7 +1,8 @@
-"""`qirsh serve` on a disk that can be told to be slow, full or broken, or to kill the server at a given step.
+"""`qirsh serve` on a disk that can be told to stand still, be full or broken, or to kill the server at a given step.
 
 Run by `served.py` as a program. It puts itself between SQLite and the file system, looks only at the write-ahead log,
-and keeps a journal: which keys were written, when the log was synced, and when each answer left.
+and keeps a journal: which keys were written, when the log was synced, and when each answer left. It is patient, see
+`patience.py`.
 """
 
 import asyncio
@@ -10,7 +11,6 @@ import os
 import re
 import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,11 +19,12 @@ import apsw
 from qirsh import service
 from qirsh.cli.main import main
 from qirsh.web.server.connection import Connection
+from tests.faults.patience import be_patient
+from tests.waiting import wait_until
 
 _REAL: Final = "unix"
 _PAGE_BYTES: Final = 4096
 _FRAME_HEADER_BYTES: Final = 24
-_LOOK_AGAIN_S: Final = 0.005
 _KEY: Final = re.compile(rb"key-[0-9a-f]{12}")
 _ANSWER: Final = re.compile(rb"HTTP/1\.1 (\d+) .*?\r\nx-request-id: (\S+)\r\n", re.DOTALL | re.IGNORECASE)
 
@@ -38,7 +39,7 @@ class Plan(NamedTuple):
 
     journal: str
     order: str
-    sync_delay_ms: int = 0
+    has_workers: bool  # Without them nothing is written but what a call asks for.
 
 
 class _Disk:
@@ -47,7 +48,6 @@ class _Disk:
         self._order_file = Path(plan.order)
         self._order = ""
         self._steps = 0
-        self.sync_delay_s = plan.sync_delay_ms / 1000
 
     def note(self, line: str) -> None:
         """One line of the journal. The order of lines is the order of things, over all threads."""
@@ -66,8 +66,8 @@ class _Disk:
         self._steps += 1
         if self._steps <= int(first):
             return ""
-        while action == "hold" and self._ordered() == order:
-            time.sleep(_LOOK_AGAIN_S)
+        if action == "hold":
+            wait_until(lambda: self._ordered() != order)
         if action == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         if action == "fail":
@@ -117,7 +117,6 @@ class _Log(apsw.VFSFile):
     def xSync(self, flags: int) -> None:  # noqa: N802 - SQLite's name
         self._disk.step("sync")
         self._disk.note("sync")
-        time.sleep(self._disk.sync_delay_s)
         super().xSync(flags)
         self._disk.note("synced")
         self._disk.step("synced")
@@ -149,7 +148,11 @@ def _noted(disk: _Disk) -> type[Connection]:
 
 
 def _serve() -> None:
-    disk = _Disk(Plan(**json.loads(sys.argv.pop())))
+    plan = Plan(**json.loads(sys.argv.pop()))
+    be_patient()
+    if not plan.has_workers:
+        service.start_roles = lambda *_: []  # type: ignore[attr-defined]
+    disk = _Disk(plan)
     files = _Files(disk)
     service.Connection = _noted(disk)  # type: ignore[attr-defined]
     sys.argv = ["qirsh", "serve"]

@@ -3,7 +3,6 @@
 This is why several machines are to be run with a quorum. Here it is seen that the loss is real, and noticed.
 """
 
-import asyncio
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -11,20 +10,19 @@ import pytest
 
 from qirsh.setting_values import PostgresUrl
 from tests.database import database_at
-from tests.faults.history import History, Operation
+from tests.faults.history import Operation
 from tests.faults.served import scratch_folder
 from tests.faults.several import FoundedDatabase, Several
-from tests.line import Answer, Line
+from tests.line import Answer, Line, until_answered
 from tests.line_to_database import LineBeside
-from tests.live import LOOK_S, Customer, Merchant, pay, refused, retrieve, wait_until
+from tests.live import Customer, Merchant, pay, refused, retrieve
 from tests.postgres import PostgresServer, server
 from tests.standby import several as several_hosts
 from tests.standby import standby_of
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
-_FOLLOWED_S_MAX: Final = 30
-_NOTICED_S_MAX: Final = 60  # A second or two, on a machine without other work.
 _AMOUNT: Final = 100
 
 
@@ -40,7 +38,7 @@ class Pair(NamedTuple):
         """Until it has all that there is."""
         end = self.primary.sql("SELECT pg_current_wal_lsn()")
         follows = f"SELECT pg_last_wal_replay_lsn() >= '{end}'"
-        wait_until(lambda: self.standby.sql(follows) == "t", _FOLLOWED_S_MAX)
+        wait_until(lambda: self.standby.sql(follows) == "t")
 
 
 @pytest.fixture
@@ -54,15 +52,15 @@ def pair() -> Iterator[Pair]:
 def test_a_standby_that_was_behind_takes_over_without_what_was_acknowledged(pair: Pair) -> None:
     name, folder = pair.founded.name, scratch_folder()
     address = several_hosts(name, pair.primary, pair.standby)
-    with folder as place, Several(pair.founded, place, pair.primary.url(name), address) as several:
-        history, merchant, customer = History(several), several.merchants[0], several.customers[0]
-        kept = several.run(_paid(several, history, merchant, customer))
+    with folder as place, Several(pair.founded, place, pair.primary.url(name), address, address) as several:
+        history, merchant, customer = several.history, several.merchants[0], several.customers[0]
+        kept = several.run(_paid(several, merchant, customer))
         waiting = several.payment(merchant)
         pair.wait_for_standby()
         had = several.balance(customer)
         pair.line.falls_silent()
         first = len(history.operations)
-        lost = several.run(_paid(several, history, merchant, customer))
+        lost = several.run(_paid(several, merchant, customer))
         assert several.balance(customer) == had - _AMOUNT
         several.database.close()
         pair.primary.crash()
@@ -74,16 +72,16 @@ def test_a_standby_that_was_behind_takes_over_without_what_was_acknowledged(pair
             assert several.run(_answered(several, number, merchant, lost)).status == 404
         assert several.balance(customer) == had, "what was spent is back"
         stopped = "SELECT reason FROM stop WHERE lifted_at IS NULL"
-        wait_until(lambda: "was set back" in pair.standby.sql(stopped, name), _NOTICED_S_MAX)
+        wait_until(lambda: "was set back" in pair.standby.sql(stopped, name))
         refused(several.send(pay(customer, waiting)), 503, "money_stopped")
 
 
-async def _paid(several: Several, history: History, merchant: Merchant, customer: Customer) -> Operation:
+async def _paid(several: Several, merchant: Merchant, customer: Customer) -> Operation:
     """A payment that its merchant and its payer were told is paid."""
     async with Line(several.ports[0]) as line:
-        created = history.create(merchant, _AMOUNT)
+        created = several.history.create(merchant, _AMOUNT)
         await created.send(line)
-        paid = history.pay(customer, created)
+        paid = several.history.pay(customer, created)
         await paid.send(line)
     assert (created.outcome, paid.outcome) == ("ok", "ok")
     return created
@@ -91,9 +89,10 @@ async def _paid(several: Several, history: History, merchant: Merchant, customer
 
 async def _answered(several: Several, number: int, merchant: Merchant, of: Operation) -> Answer:
     """What a server says of a payment, once it has found the database again."""
-    while True:
+
+    async def said() -> Answer | None:
         async with Line(several.ports[number]) as line:
             answer = await line.ask(retrieve(merchant.key, of.payment_id))
-        if answer.status != 503:
-            return answer
-        await asyncio.sleep(LOOK_S)
+        return None if answer.status == 503 else answer
+
+    return await until_answered(said)

@@ -12,14 +12,14 @@ from typing import Final, Protocol
 import httpx2
 import pytest
 
-from tests.faults.history import History
 from tests.faults.load import Load
 from tests.faults.served import Founded, Served, scratch_folder
-from tests.live import BALANCES, Call, retrieve, wait_until
+from tests.live import BALANCES, Call, retrieve
+from tests.waiting import wait_until
 
 _DISK_MIB: Final = 16
 _LEFT_BYTES: Final = 3 << 20
-_REFUSALS: Final = 60
+_REFUSALS: Final = 40
 
 
 class Disk(Protocol):
@@ -59,7 +59,7 @@ class ToldDisk:
 
     def fill(self) -> None:
         """After some more writes."""
-        self.world.obey("full write 501")
+        self.world.obey("full write 201")
 
     def free(self) -> None:
         """From now on."""
@@ -72,7 +72,7 @@ def disk(request: pytest.FixtureRequest, founded: Founded) -> Iterator[Disk]:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch_folder())
         if request.param == "a disk that says so":
-            yield ToldDisk(stack.enter_context(Served(folder, founded, is_shimmed=True)))
+            yield ToldDisk(stack.enter_context(Served(folder, founded, is_shimmed=True, has_workers=False)))
         else:
             stack.enter_context(_small_file_system(folder))
             yield SmallDisk(stack.enter_context(Served(folder, founded)))
@@ -90,11 +90,10 @@ def _small_file_system(folder: Path) -> Iterator[None]:
 
 
 def test_a_full_disk_refuses_writes_loses_nothing_and_recovers_with_space_alone(disk: Disk) -> None:
-    world = disk.world
-    history = History(world)
+    world, history = disk.world, disk.world.history
     # Thick payments, so that it does not take long.
     load = Load(world, history, seed=83, metadata={"filling": "x" * 6000})
-    world.run(load.run(lambda: len(history.having("ok")) >= 100))
+    world.run(load.run(lambda: len(history.having("ok")) >= 50))
     assert "unavailable" not in load.refusals
 
     disk.fill()
@@ -106,7 +105,7 @@ def test_a_full_disk_refuses_writes_loses_nothing_and_recovers_with_space_alone(
     # What a crowd could not write together, one alone may still, until there is no room for that either.
     world.run(load.run(_until_refused(load, _REFUSALS + 20), clients=1))
     ready = _not_ready(world, load)
-    assert ["full" in cause for cause in ready.json()["causes"]] == [True]
+    assert any("full" in cause for cause in ready.json()["causes"])
     # Whoever only reads notices nothing.
     assert world.send(Call("GET", "/healthz")).status_code == 200
     kept = history.having("ok", "create")[0]
@@ -125,10 +124,19 @@ def test_a_full_disk_refuses_writes_loses_nothing_and_recovers_with_space_alone(
     assert not any(one.was_replayed for one in denied)
     for one in denied:
         load.resolved(one)
-    wait_until(lambda: world.now_ready().status_code == 200, 5)
+    wait_until(lambda: world.now_ready().status_code == 200)
     already = len(history.having("ok"))
-    world.run(load.run(lambda: len(history.having("ok")) >= already + 100))
+    world.run(load.run(lambda: len(history.having("ok")) >= already + 50))
     assert world.process.poll() is None, "it was restarted"
+    history.check()
+
+    # Full once more, it is killed, and has everything when there is space again.
+    disk.fill()
+    world.run(load.run(_until_refused(load, load.refusals["unavailable"] + _REFUSALS)))
+    world.process.kill()
+    world.ended()
+    disk.free()
+    world.restart()
     history.check()
     world.verify()
 
@@ -139,23 +147,8 @@ def _until_refused(load: Load, count: int) -> Callable[[], bool]:
 
 def _not_ready(world: Served, load: Load) -> httpx2.Response:
     """What it says of itself after a write that failed. A seal of the chain may still find room, and clear that."""
-    for _ in range(20):
+    while True:
         world.run(load.run(_until_refused(load, load.refusals["unavailable"] + 1), clients=1))
         ready = world.now_ready()
         if ready.status_code == 503:
             return ready
-    raise AssertionError("writes fail, and it says that it is ready")
-
-
-def test_a_server_that_is_killed_on_a_full_disk_has_everything_when_there_is_space_again(disk: Disk) -> None:
-    world = disk.world
-    history = History(world)
-    load = Load(world, history, seed=84, metadata={"filling": "x" * 6000})
-    disk.fill()
-    world.run(load.run(_until_refused(load, _REFUSALS)))
-    world.process.kill()
-    world.ended()
-    disk.free()
-    world.restart()
-    history.check()
-    world.verify()

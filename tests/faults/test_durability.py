@@ -1,42 +1,29 @@
 """No answer leaves before its commit is synced, and a slow disk is shared by all who wait for it."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
+from collections.abc import Sequence
 
 import pytest
 
-from tests.faults.history import History, Operation
-from tests.faults.served import Founded, Served, taken
+from tests.faults.history import Operation
+from tests.faults.served import Served, at_once, held, lines_to, taken
 from tests.line import Line
 from tests.live import BALANCES, Call, retrieve
 
-_SLOW_SYNC_MS: Final = 50
 
-
-@pytest.fixture
-def slow(founded: Founded, folder: Path) -> Iterator[Served]:
-    """Served from a disk whose every sync takes long."""
-    with Served(folder, founded, is_shimmed=True, sync_delay_ms=_SLOW_SYNC_MS) as served:
-        yield served
-
-
-@pytest.mark.parametrize("clients", [1, 16], ids=["alone", "sharing a commit"])
-def test_every_answer_to_a_write_leaves_after_its_commit_was_synced(
-    founded: Founded, folder: Path, clients: int
-) -> None:
-    # A sync that takes a moment gives a wrong answer the time to overtake it.
-    with Served(folder, founded, is_shimmed=True, sync_delay_ms=5) as world:
-        history = History(world)
-        world.run(_create_and_pay(world, history, clients, each=10))
-        history.check()
-        journal = world.journal.read_text().splitlines()
-    acknowledged = history.having("ok")
-    assert len(acknowledged) == clients * 20
-    commits = {one.key: _commit_before_answer(journal, one) for one in acknowledged}
-    # They did share.
-    assert (len(set(commits.values())) < len(commits)) == (clients > 1)
+def test_every_answer_to_a_write_leaves_after_its_commit_was_synced(shimmed: Served, subtests: pytest.Subtests) -> None:
+    for clients in (1, 16):
+        with subtests.test(clients=clients):
+            first = len(shimmed.history.operations)
+            written = len(shimmed.journalled())
+            shimmed.run(_create_and_pay(shimmed, clients, each=5))
+            acknowledged = shimmed.history.operations[first:]
+            assert {one.outcome for one in acknowledged} == {"ok"}
+            assert len(acknowledged) == clients * 10
+            journal = shimmed.journalled()[written:]
+            commits = {_commit_before_answer(journal, one) for one in acknowledged}
+            assert clients > 1 or len(commits) == len(acknowledged)
+    shimmed.history.check()
 
 
 def _commit_before_answer(journal: list[str], operation: Operation) -> int:
@@ -56,53 +43,61 @@ def _commit_before_answer(journal: list[str], operation: Operation) -> int:
     return synced
 
 
-def test_callers_share_the_syncs_of_a_slow_disk(slow: Served) -> None:
-    clients, each = 64, 5
-    history = History(slow)
-    syncs_before = _syncs(slow)
-    slow.run(_create_and_pay(slow, history, clients, each))
-    syncs = _syncs(slow) - syncs_before
-    calls = len(history.operations)
-    assert len(history.having("ok")) == calls == clients * each * 2
+def test_callers_share_the_sync_of_a_disk_that_was_busy(shimmed: Served) -> None:
+    history = shimmed.history
+    asked = [history.create(shimmed.merchants[number % 3], 100) for number in range(32)]
+    shimmed.run(at_once(shimmed, asked))
+    ahead = history.create(shimmed.merchants[0], 100)
+    wishes = [history.create(shimmed.merchants[number % 3], 100) for number in range(32)]
+    wishes += [history.pay(shimmed.customers[number % 6], one) for number, one in enumerate(asked)]
+    written, syncs = len(shimmed.journalled()), shimmed.syncs()
+
+    async def scene() -> None:
+        async with lines_to(shimmed, [ahead, *wishes]) as (line, *lines), asyncio.TaskGroup() as group:
+            shimmed.obey("hold sync 0")
+            group.create_task(ahead.send(line))
+            await held(shimmed)
+            for wish, each in zip(wishes, lines, strict=True):
+                group.create_task(wish.send(each))
+            await taken(shimmed.settings.port)
+            assert {one.outcome for one in [ahead, *wishes]} == {"invoked"}, "answered before the sync"
+            shimmed.obey()
+
+    shimmed.run(scene())
+    assert {one.outcome for one in [ahead, *wishes]} == {"ok"}
     # One by one it would be a sync for each call.
-    assert 0 < syncs < calls / (clients / 4)
-    # Each has waited for its own.
-    assert min(one.ended - one.began for one in history.operations) >= _SLOW_SYNC_MS / 1000
+    assert shimmed.syncs() - syncs == 2
+    journal = shimmed.journalled()[written:]
+    assert len({_commit_before_answer(journal, one) for one in wishes}) == 1
     history.check()
-    slow.verify()
 
 
-def test_callers_whose_patience_is_shorter_than_a_sync_make_no_duplicates(slow: Served) -> None:
-    history = History(slow)
+def test_callers_whose_patience_is_shorter_than_a_sync_make_no_duplicates(shimmed: Served) -> None:
+    history = shimmed.history
+    wishes = [history.create(shimmed.merchants[0], 1 + number) for number in range(20)]
 
-    async def impatient(number: int) -> int:
-        """How often it gave up before it heard the answer."""
-        operation = history.create(slow.merchants[0], 1 + number)
-        for given_up in range(1000):
-            async with Line(slow.settings.port) as line:
-                try:
-                    # Beside other load an answer that is there already may take longer than half a sync, too.
-                    async with asyncio.timeout(_SLOW_SYNC_MS / 2000 * (1 + given_up / 20)):
-                        await operation.send(line)
-                except TimeoutError:
-                    continue
-                return given_up
-        raise AssertionError("never answered")
+    async def scene() -> None:
+        shimmed.obey("hold sync 0")
+        for _ in range(3):
+            async with lines_to(shimmed, wishes) as lines:
+                sending = asyncio.gather(*_sent(wishes, lines), return_exceptions=True)
+                await taken(shimmed.settings.port)
+                for line in lines:
+                    line.cut()
+                await sending
+            assert {one.outcome for one in wishes} == {"unknown"}, "answered before the sync"
+        shimmed.obey()
 
-    async def all_impatient() -> list[int]:
-        return await asyncio.gather(*(impatient(number) for number in range(20)))
-
-    gave_up = slow.run(all_impatient())
-    assert min(gave_up) >= 1
-    assert all(one.was_replayed for one in history.having("ok"))
+    shimmed.run(scene())
+    shimmed.run(history.retry(wishes))
+    assert all(one.was_replayed for one in wishes)
     # Nobody heard a refusal in between, and each payment is there once.
-    assert len(history.having("ok")) == 20
+    assert {one.outcome for one in wishes} == {"ok"}
     history.check()
-    slow.verify()
 
 
 def test_a_disk_that_hangs_stops_no_reads(shimmed: Served) -> None:
-    history = History(shimmed)
+    history = shimmed.history
     merchant, customer = shimmed.merchants[0], shimmed.customers[0]
     asked, wish = history.create(merchant, 100), history.create(merchant, 200)
 
@@ -111,8 +106,8 @@ def test_a_disk_that_hangs_stops_no_reads(shimmed: Served) -> None:
             await asked.send(line)
             shimmed.obey("hold sync 0")
             sending = asyncio.create_task(wish.send(line))
-            await taken(shimmed.settings.port)
-            for _ in range(100):
+            await held(shimmed)
+            for _ in range(10):
                 assert (await reading.ask(retrieve(merchant.key, asked.payment_id))).data["note"] == asked.key
                 assert (await reading.ask(Call("GET", BALANCES, customer.token))).status == 200
             assert not sending.done()
@@ -122,21 +117,22 @@ def test_a_disk_that_hangs_stops_no_reads(shimmed: Served) -> None:
     shimmed.run(scene())
     assert wish.outcome == "ok"
     history.check()
+    shimmed.verify()
 
 
-def _syncs(world: Served) -> int:
-    return world.journal.read_text().splitlines().count("synced")
+def _sent(wishes: Sequence[Operation], lines: Sequence[Line]) -> list[asyncio.Task[None]]:
+    return [asyncio.ensure_future(wish.send(line)) for wish, line in zip(wishes, lines, strict=True)]
 
 
-async def _create_and_pay(world: Served, history: History, clients: int, each: int) -> None:
+async def _create_and_pay(world: Served, clients: int, each: int) -> None:
     async def client(number: int) -> None:
         merchant = world.merchants[number % len(world.merchants)]
         customer = world.customers[number % len(world.customers)]
         async with Line(world.settings.port) as line:
             for _ in range(each):
-                asked = history.create(merchant, 100)
+                asked = world.history.create(merchant, 100)
                 await asked.send(line)
-                await history.pay(customer, asked).send(line)
+                await world.history.pay(customer, asked).send(line)
 
     async with asyncio.TaskGroup() as group:
         for number in range(clients):

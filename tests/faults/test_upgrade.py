@@ -1,37 +1,38 @@
 """The next version migrates the database of two processes that serve: no call fails, and none waits for long."""
 
 import asyncio
-import logging
 import os
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import asyncpg
 import pytest
 
-from tests.faults.history import History
-from tests.faults.load import Load
-from tests.faults.several import Several, settle
+from tests.faults.load import GOOD_DAY, Load
+from tests.faults.several import FoundedDatabase, Several, settle
 from tests.live import environment
 from tests.store.next_version import NEXT, next_version
 
-log = logging.getLogger(__name__)
-
-_GOOD_DAY: Final = {
-    *("", "already_paid", "insufficient_funds", "idempotency_key_reused", "refund_exceeds", "validation_failed"),
-}
 # A second for each of three tables whose lock is waited for, and for the work itself.
 _MORE: Final = 200
 
 
+@pytest.fixture
+def fresh(founded_database: FoundedDatabase, folder: Path) -> Iterator[Several]:
+    """Whose tables no other test needs."""
+    with founded_database.copy() as url, Several(founded_database, folder, url) as world:
+        yield world
+
+
 @pytest.mark.slow
-def test_nobody_fails_while_the_next_version_migrates(several: Several, tmp_path: Path) -> None:
+def test_nobody_fails_while_the_next_version_migrates(fresh: Several, tmp_path: Path) -> None:
+    several = fresh
     database = several.settings.database
     assert isinstance(database, str)
-    history = History(several)
+    history = several.history
     load = Load(several, history, seed=random.randrange(1 << 32))
     told = {
         **os.environ,
@@ -42,9 +43,7 @@ def test_nobody_fails_while_the_next_version_migrates(several: Several, tmp_path
 
     async def some_more() -> None:
         """As many as are not done in the time that a single one may wait."""
-        done = len(history.having("ok"))
-        while len(history.having("ok")) < done + _MORE:  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.05)
+        await load.goes_on(_MORE)
 
     async def scene() -> None:
         is_over = False
@@ -73,9 +72,8 @@ def test_nobody_fails_while_the_next_version_migrates(several: Several, tmp_path
     several.run(scene())
     assert history.having("unknown") == []
     settle(several, history, load)
-    assert load.refusals.keys() <= _GOOD_DAY
+    assert load.refusals.keys() <= GOOD_DAY
     assert [line for place in several.places for line in complaints(place.data_dir)] == []
-    log.info("%d calls, slowest answer %.2f s", sum(load.refusals.values()) + load.reads, load.slowest_s)
 
 
 async def program(told: Mapping[str, str], *words: str) -> asyncio.subprocess.Process:
