@@ -32,34 +32,41 @@ def test_a_physical_property_is_found() -> None:
     assert not physical_in("@media (max-width: 46rem) { a { margin-inline-start: 1px; line-height: 1 } }")
 
 
-@pytest.mark.parametrize("sheet", STYLES, ids=lambda sheet: sheet.name)
-def test_style_sheets_are_logical_and_load_nothing_but_files_beside_them(sheet: Path) -> None:
-    text = sheet.read_text()
-    assert physical_in(text) == []
-    assert not re.search(r"@import|https?:", text)
-    loaded = re.findall(r"url\((.*?)\)", text)
-    # What is kept for ever has its version in its name.
-    assert all(re.fullmatch(r'"[a-z-]+-\d+\.\d+\.\d+-\d+\.woff2"', name) for name in loaded)
-    assert all((WEB / "html" / "static" / name.strip('"')).exists() for name in loaded)
+def name_of(file: Path) -> str:
+    return str(file.relative_to(WEB))
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: f"{template.parts[-3]}/{template.name}")
-def test_templates_have_no_inline_code_and_trust_no_text(template: Path) -> None:
-    text = template.read_text()
-    assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|javascript:", text)
-    assert not re.search(r"\|\s*safe|Markup|autoescape", text)
-    # An attribute without quotes could be left.
-    assert not re.search(r"=\{\{", text)
+def test_style_sheets_are_logical_and_load_nothing_but_files_beside_them(subtests: pytest.Subtests) -> None:
+    for sheet in STYLES:
+        with subtests.test(name_of(sheet)):
+            text = sheet.read_text()
+            assert physical_in(text) == []
+            assert not re.search(r"@import|https?:", text)
+            loaded = re.findall(r"url\((.*?)\)", text)
+            # What is kept for ever has its version in its name.
+            assert all(re.fullmatch(r'"[a-z-]+-\d+\.\d+\.\d+-\d+\.woff2"', name) for name in loaded)
+            assert all((WEB / "html" / "static" / name.strip('"')).exists() for name in loaded)
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: f"{template.parts[-3]}/{template.name}")
-def test_only_the_layout_says_which_language_it_is(template: Path) -> None:
-    text = template.read_text()
-    if template.name == "layout.html":
-        assert '<html lang="{{ language }}" dir="{{ direction }}">' in text
-    else:
-        assert "<html" not in text
-        assert 'dir="rtl"' not in text
+def test_templates_have_no_inline_code_and_trust_no_text(subtests: pytest.Subtests) -> None:
+    for template in TEMPLATES:
+        with subtests.test(name_of(template)):
+            text = template.read_text()
+            assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|javascript:", text)
+            assert not re.search(r"\|\s*safe|Markup|autoescape", text)
+            # An attribute without quotes could be left.
+            assert not re.search(r"=\{\{", text)
+
+
+def test_only_the_layout_says_which_language_it_is(subtests: pytest.Subtests) -> None:
+    for template in TEMPLATES:
+        with subtests.test(name_of(template)):
+            text = template.read_text()
+            if template.name == "layout.html":
+                assert '<html lang="{{ language }}" dir="{{ direction }}">' in text
+            else:
+                assert "<html" not in text
+                assert 'dir="rtl"' not in text
 
 
 def test_a_template_is_compiled_once_for_all_languages_and_zones() -> None:
