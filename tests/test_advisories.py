@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.advisories import BEHIND_MAX, ROOT, Library, findings, locked
+from tests.each import each
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 LONG_AGO = NOW - 2 * BEHIND_MAX
@@ -71,7 +70,7 @@ def test_silence_is_no_good_news() -> None:
     assert found({"lamp/json": newest}) == [f"{unknown}weaknesses of this version"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("releases", "is_late"),
     [
         ({"v1_3": release(NOW - BEHIND_MAX)}, False),

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from qirsh.domain import event, limits, payment
 from qirsh.domain.api_key import SCOPES
 from qirsh.domain.money import CURRENCIES
@@ -17,6 +15,7 @@ from qirsh.store.sqlite import verify as sqlite_verify
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.routes import ROUTES
+from tests.each import each
 
 ROOT = Path(__file__).parents[1]
 API = (ROOT / "docs/api.md").read_text()
@@ -82,10 +81,9 @@ def test_every_refusal_has_an_answer() -> None:
     assert [refusal.value for refusal in Refusal if refusal.value not in PROBLEM_TYPES] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "names",
     [list(payment.STATUSES), list(event.TYPES), list(CURRENCIES)],
-    ids=["statuses", "event types", "currencies"],
 )
 def test_every_name_that_an_answer_can_hold_is_documented(names: list[str]) -> None:
     assert missing(names, API) == []

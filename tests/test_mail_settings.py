@@ -3,6 +3,7 @@
 import pytest
 
 from qirsh.settings import BadSetting, read_settings
+from tests.each import each
 
 FROM = {"QIRSH_MAIL_FROM": "Qirsh <pay@example.org>"}
 TAKEN = {
@@ -22,7 +23,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("url", TAKEN)
+@each("url", TAKEN)
 def test_a_mail_server_is_taken_and_shown_without_its_password(url: str) -> None:
     settings = read_settings({"QIRSH_SMTP_URL": url, **FROM})
     server = settings.smtp
@@ -32,14 +33,14 @@ def test_a_mail_server_is_taken_and_shown_without_its_password(url: str) -> None
     assert server.host in server.shown
 
 
-@pytest.mark.parametrize("url", REFUSED)
+@each("url", REFUSED)
 def test_a_wrong_address_of_a_mail_server_stops_the_start_and_is_not_quoted(url: str) -> None:
     with pytest.raises(BadSetting, match=r"^QIRSH_SMTP_URL: ") as told:
         read_settings({"QIRSH_SMTP_URL": url, **FROM})
     assert "hush" not in str(told.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name", "address"),
     [
         ("pay@example.org", "", "pay@example.org"),
@@ -56,7 +57,7 @@ def test_whom_mails_come_from(text: str, name: str, address: str) -> None:
     assert again == sender
 
 
-@pytest.mark.parametrize(
+@each(
     "text", ["pay", "pay@", "a@b@c", "Qirsh <pay>", "A <a@b.c> <d@e.f>", "a@b.c\nBcc: d@e.f", "a b@c.d", "<>", "ö@b.c"]
 )
 def test_a_wrong_sender_stops_the_start(text: str) -> None:

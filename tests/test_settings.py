@@ -15,6 +15,7 @@ from qirsh.settings import (
     read_settings,
     shown_settings,
 )
+from tests.each import each
 
 TAKEN = {
     "postgresql://u:secret@127.0.0.1/db": "postgresql://u@127.0.0.1/db",
@@ -33,14 +34,14 @@ TAKEN = {
 REFUSED = ["u:secret/1@host/db", "u:secret?1@host/db", "u:secret#1@host/db", "u:secret@1@host/db", "u:secret:1@host/db"]
 
 
-@pytest.mark.parametrize("address", TAKEN)
+@each("address", TAKEN)
 def test_an_address_is_taken_and_shown_without_its_password(address: str) -> None:
     database = read_settings({"QIRSH_DATABASE_URL": address}).database
     assert isinstance(database, PostgresUrl)
     assert (str(database), database.shown) == (address, TAKEN[address])
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "added"),
     [
         ("postgresql://u:secret@db.example/db", "?sslmode=verify-full"),
@@ -60,15 +61,13 @@ def test_the_line_to_another_machine_is_encrypted_and_its_server_known(address: 
     assert read_settings({"QIRSH_DATABASE_URL": address}).database == address + added
 
 
-@pytest.mark.parametrize(
-    "address", ["sqlite:///:memory:", "sqlite:///", "sqlite://qirsh.db", "qirsh.db", "mysql://host/db"]
-)
+@each("address", ["sqlite:///:memory:", "sqlite:///", "sqlite://qirsh.db", "qirsh.db", "mysql://host/db"])
 def test_an_address_of_no_store_is_refused(address: str) -> None:
     with pytest.raises(BadSetting, match=r"QIRSH_DATABASE_URL.* must be sqlite:///path or postgresql://"):
         read_settings({"QIRSH_DATABASE_URL": address})
 
 
-@pytest.mark.parametrize("place", REFUSED)
+@each("place", REFUSED)
 def test_a_password_with_an_odd_letter_is_refused_before_the_driver_quotes_it(place: str) -> None:
     with pytest.raises(BadSetting, match="%2F") as told:
         read_settings({"QIRSH_DATABASE_URL": f"postgresql://{place}"})
@@ -76,7 +75,7 @@ def test_a_password_with_an_odd_letter_is_refused_before_the_driver_quotes_it(pl
     assert PostgresUrl(f"postgresql://{place}").shown == "postgresql://u@host/db"
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "words"),
     [
         ("a,b/db?target_session_attrs=standby", "target_session_attrs=standby leads to servers that take no writes"),
@@ -97,18 +96,18 @@ def test_of_several_hosts_each_can_be_asked(place: str, words: str | None) -> No
         read_settings(address)
 
 
-@pytest.mark.parametrize("contact", ["help@example.org", "+963 11 123-4567", "https://example.org/help"])
+@each("contact", ["help@example.org", "+963 11 123-4567", "https://example.org/help"])
 def test_support_is_an_address_a_number_or_a_page(contact: str) -> None:
     assert read_settings({"QIRSH_SUPPORT_CONTACT": contact}).support_contact == contact
 
 
-@pytest.mark.parametrize("contact", ["help", "help@", "12", "http://example.org", "https://", "javascript:alert(1)"])
+@each("contact", ["help", "help@", "12", "http://example.org", "https://", "javascript:alert(1)"])
 def test_no_other_support_is_taken(contact: str) -> None:
     with pytest.raises(BadSetting, match="QIRSH_SUPPORT_CONTACT: must be an e-mail address"):
         read_settings({"QIRSH_SUPPORT_CONTACT": contact})
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "pay.example.org",
@@ -128,7 +127,7 @@ def test_the_base_url_is_an_address_and_nothing_more(text: str) -> None:
     assert "hidden" not in str(told.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "origin"),
     [
         ("https://pay.example", "https://pay.example"),
@@ -171,14 +170,12 @@ def test_a_group_of_operators_has_a_name_or_a_number_and_a_socket_outside_the_da
     assert read_settings({"QIRSH_DATA_DIR": "/d"}).control_socket == Path("/d/control.sock")
 
 
-@pytest.mark.parametrize(("name", "zone"), [({}, "UTC"), ({"QIRSH_TIME_ZONE": "Asia/Damascus"}, "Asia/Damascus")])
+@each(("name", "zone"), [({}, "UTC"), ({"QIRSH_TIME_ZONE": "Asia/Damascus"}, "Asia/Damascus")])
 def test_a_time_zone_is_taken_by_its_name(name: dict[str, str], zone: str) -> None:
     assert read_settings(name).time_zone.key == zone
 
 
-@pytest.mark.parametrize(
-    "name", ["Asia/Atlantis", "+03:00", "../etc/passwd", "/usr/share/zoneinfo/UTC", "Asia", "Qirsh"]
-)
+@each("name", ["Asia/Atlantis", "+03:00", "../etc/passwd", "/usr/share/zoneinfo/UTC", "Asia", "Qirsh"])
 def test_a_time_zone_that_nobody_knows_stops_the_start(name: str) -> None:
     with pytest.raises(BadSetting, match="QIRSH_TIME_ZONE: must be the name of a time zone"):
         read_settings({"QIRSH_TIME_ZONE": name})
@@ -301,7 +298,7 @@ def test_a_secret_that_is_there_twice_is_refused() -> None:
     assert SECRET not in str(told.value)
 
 
-@pytest.mark.parametrize("token", ["short", "a" * 32, f"{SECRET} {SECRET}", f"{SECRET}\u0660"])
+@each("token", ["short", "a" * 32, f"{SECRET} {SECRET}", f"{SECRET}\u0660"])
 def test_a_token_that_can_be_guessed_or_not_sent_is_refused(token: str) -> None:
     with pytest.raises(BadSetting, match="QIRSH_METRICS_TOKEN: must have at least 32 random characters") as told:
         read_settings({"QIRSH_METRICS_TOKEN": token})

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-import pytest
-
 from qirsh.domain.commands.access import RemoveFactors, RemoveOperatorFactors, ResetPin
 from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
@@ -18,8 +16,9 @@ from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules.proposal import PROPOSED
 from tests.domain.market import Market
 from tests.domain.proposal_cases import LINK, SAMPLES
+from tests.each import each
 
-every_command = pytest.mark.parametrize("kind", PROPOSED, ids=lambda kind: kind.__name__)
+every_command = each("kind", PROPOSED)
 
 
 class Effect(NamedTuple):

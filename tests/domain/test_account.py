@@ -2,9 +2,8 @@
 
 from typing import Final, get_args
 
-import pytest
-
 from qirsh.domain.account import Account, Kind, Mode, State, may_move, may_return_to, origin
+from tests.each import each
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 STATES: Final[tuple[State, ...]] = get_args(State)
@@ -32,14 +31,14 @@ def an_account(*, kind: Kind = "commercial", state: State = "approved", origins:
     return Account(1, kind, mode, 1, 2 if mode == "test" else None, "Shop", state, origins, 0, 0)
 
 
-@pytest.mark.parametrize("to", [*STATES, "", "APPROVED", "paid"])
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("kind", KINDS)
+@each("to", [*STATES, "", "APPROVED", "paid"])
+@each("state", STATES)
+@each("kind", KINDS)
 def test_an_account_makes_the_moves_of_the_table_and_no_others(kind: Kind, state: State, to: str) -> None:
     assert may_move(an_account(kind=kind, state=state), to) == ((kind, state, to) in ALLOWED)
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "expected"),
     [
         ("https://shop.example", "https://shop.example"),
@@ -66,7 +65,7 @@ def test_an_address_has_the_origin_that_a_browser_gives_it(url: str, expected: s
     assert origin(url) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         *("", " ", "/", "/back", "back", "?", "#", "shop.example", "shop.example/back", "https", "https:", "https://"),
@@ -91,13 +90,12 @@ def test_an_address_has_the_origin_that_a_browser_gives_it(url: str, expected: s
         *("https://shop.example/\x00", "https://shop.example/\x7f", "https://shop.example/\x1b", "\x01https://a.b"),
         *(" https://shop.example", "https://shop.example ", "https://shop .example", "https://shop.example/a b"),
     ],
-    ids=ascii,
 )
 def test_an_address_that_is_not_plainly_a_web_page_has_no_origin(url: str) -> None:
     assert origin(url) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "expected"),
     [
         ("https://shop.example/back", True),
@@ -121,6 +119,6 @@ def test_a_customer_is_sent_only_to_an_origin_on_the_list(url: str, expected: bo
     assert may_return_to(account, url) is expected
 
 
-@pytest.mark.parametrize("url", ["https://shop.example", "", "None", "javascript:alert(1)"])
+@each("url", ["https://shop.example", "", "None", "javascript:alert(1)"])
 def test_with_an_empty_list_a_customer_is_sent_nowhere(url: str) -> None:
     assert not may_return_to(an_account(origins=""), url)

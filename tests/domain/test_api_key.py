@@ -3,11 +3,11 @@
 import string
 from typing import Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.domain.api_key import is_token, key_kind, make_token, token_hash
+from tests.each import each
 
 CHARACTERS: Final = string.ascii_letters + string.digits + "_-. \n\u0661"
 
@@ -46,7 +46,7 @@ def test_two_entropies_never_give_the_same_token(pair: set[bytes]) -> None:
     assert len({make_token("qk_live", entropy) for entropy in pair}) == 2
 
 
-@pytest.mark.parametrize("place", range(45))
+@each("place", range(45))
 def test_every_place_of_the_entropy_counts(place: int) -> None:
     # The alphabet has 54 characters: a token that is too short would lose the highest places.
     assert make_token("qk_live", bytes(32)) != make_token("qk_live", (54**place).to_bytes(32, "big"))
@@ -59,12 +59,12 @@ def test_a_test_key_is_not_turned_into_a_live_key_by_hand(entropy: bytes) -> Non
     assert token_hash(test.encode()) != token_hash(make_token("qk_live", entropy).encode())
 
 
-@pytest.mark.parametrize("text", ["", "_", "qk_live_", "qk_live", "x" * 51, "_" * 60, "qk_live_" + "0" * 51])
+@each("text", ["", "_", "qk_live_", "qk_live", "x" * 51, "_" * 60, "qk_live_" + "0" * 51])
 def test_a_text_that_nobody_made_is_no_token(text: str) -> None:
     assert not is_token(text)
 
 
-@pytest.mark.parametrize("text", ["qk_live_" + "0" * 44 + "\ud800" + "0" * 6, "\ud800_" + "0" * 51], ids=ascii)
+@each("text", ["qk_live_" + "0" * 44 + "\ud800" + "0" * 6, "\ud800_" + "0" * 51])
 def test_broken_unicode_is_no_token(text: str) -> None:
     assert not is_token(text)
 

@@ -17,6 +17,7 @@ from qirsh.domain.bank_file import Fault, FileLine, UnderstoodFile, understood
 from qirsh.domain.bank_format import DATE_FORMS, ENCODINGS, BankFormat, format_fault, read_format, written_format
 from qirsh.domain.limits import BANK_CELL_CHARACTERS_MAX, BANK_FAULTS_TOLD_MAX, BANK_FILE_BYTES_MAX
 from qirsh.domain.money import format_amount
+from tests.each import each
 
 TODAY = date(2026, 11, 18)
 TURKISH = BankFormat(
@@ -65,7 +66,7 @@ def amount_of(cell: str, **changes: Any) -> int:  # noqa: ANN401 - the same
 # Whole files.
 
 
-@pytest.mark.parametrize("encoding", ["windows-1254", "iso-8859-9", "utf-8", "utf-8-sig", "utf-16"])
+@each("encoding", ["windows-1254", "iso-8859-9", "utf-8", "utf-8-sig", "utf-16"])
 def test_a_turkish_file_with_decimal_commas_is_understood(encoding: Any) -> None:  # noqa: ANN401 - one of a closed list
     text = (
         "Tarih;Fiş No;Açıklama;Tutar;Bakiye\r\n"
@@ -133,7 +134,7 @@ def test_a_line_break_in_quotes_belongs_to_the_cell_and_counts_as_a_line() -> No
     assert faults('2026-11-17,1.00,r,"two\nlines"', "2026-11-17,x,r,t") == [(3, "amount")]
 
 
-@pytest.mark.parametrize("cut", range(1, 24))
+@each("cut", range(1, 24))
 def test_a_file_that_ends_in_the_middle_of_a_line_is_not_imported(cut: int) -> None:
     """However much of it is missing, as long as its balances are there to tell."""
     lines = "2026-11-16,1.00,r,t,1.00\n2026-11-17,20.11,r,t,21.11"
@@ -186,7 +187,7 @@ def test_what_cannot_be_read_in_the_encoding_is_told_with_its_line() -> None:
         assert told.faults == (Fault(1, "is_utf8"),)
 
 
-@pytest.mark.parametrize("sign", ["\0", "\x1b", "\x7f", "\x9f"])
+@each("sign", ["\0", "\x1b", "\x7f", "\x9f"])
 def test_control_characters_are_refused(sign: str) -> None:
     assert faults("2026-11-16,1.00,r,t", f"2026-11-17,1.00,r,a{sign}b") == [(2, "control_character")]
 
@@ -238,7 +239,7 @@ def test_each_currency_has_a_closing_balance_of_its_own() -> None:
 # Amounts.
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "decimal", "amount"),
     [
         ("1234.5", ".", 123450),
@@ -263,7 +264,7 @@ def test_amounts_as_banks_write_them(text: str, decimal: str, amount: int) -> No
     assert read_amount(text, "USD", decimal) == amount
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "decimal"),
     [
         *(("1,50", "."), ("1.50", ","), ("12,34.50", "."), ("1,2345", "."), ("1.234.50", "."), ("1,234,50", ",")),
@@ -287,7 +288,7 @@ def test_every_amount_is_read_as_it_was_written(amount: int, decimal: str, has_g
 # Formats.
 
 
-@pytest.mark.parametrize("form", DATE_FORMS)
+@each("form", DATE_FORMS)
 def test_every_date_form_reads_its_own_days_and_no_others(form: str) -> None:
     year = "26" if "YYYY" not in form else "2026"
     cell = form.replace("YYYY", year).replace("YY", year).replace("MM", "11").replace("DD", "17")
@@ -296,7 +297,7 @@ def test_every_date_form_reads_its_own_days_and_no_others(form: str) -> None:
         assert faults(f"{wrong},1.00,r,t,x", date=form) == [(1, "date")], wrong
 
 
-@pytest.mark.parametrize("day", ["1999-12-31", "2026-12-20", "9999-12-31", "0001-01-01"])
+@each("day", ["1999-12-31", "2026-12-20", "9999-12-31", "0001-01-01"])
 def test_a_day_that_no_bank_tells_of_yet_or_any_more_is_a_fault_of_its_line(day: str) -> None:
     assert faults("2026-11-17,1.00,r,t", f"{day},1.00,r,t", f"{day},0.00,r,t") == [(2, "far_day"), (3, "far_day")]
     assert [line.day for line in plain("2000-01-01,1.00,r,t", "2026-12-19,1.00,r,t").lines] == [
@@ -318,7 +319,7 @@ def test_a_format_is_kept_as_it_was_chosen() -> None:
     assert set(ENCODINGS) == {"utf-8", "utf-8-sig", "windows-1254", "iso-8859-9", "windows-1256", "utf-16"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "field"),
     [
         ({"day_column": ""}, "day_column"),

@@ -18,11 +18,12 @@ from qirsh.domain.colour import (
     nearest_readable,
     text_on,
 )
+from tests.each import each
 
 COLOURS = st.integers(0, 0xFFFFFF).map(lambda value: f"#{value:06x}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "expected"),
     [
         ("#ffffff", "#000000", 21.0),
@@ -36,7 +37,7 @@ def test_contrast_is_what_wcag_says(one: str, other: str, expected: float) -> No
     assert contrast(one, other) == contrast(other, one) == pytest.approx(expected, abs=0.005)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

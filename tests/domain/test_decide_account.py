@@ -27,6 +27,7 @@ from tests.domain.invariant import complaints
 from tests.domain.market import NOBODY, SHOP_ORIGIN, Market
 from tests.domain.test_account import ALLOWED, KINDS, STATES
 from tests.domain.world import START
+from tests.each import each
 
 LIVE_STATES: Final = tuple(state for state in get_args(State) if state != "mirrored")
 
@@ -54,9 +55,9 @@ def revocations(market: Market) -> int:
     return counter.last if counter else 0
 
 
-@pytest.mark.parametrize("to", STATES)
-@pytest.mark.parametrize("state", LIVE_STATES)
-@pytest.mark.parametrize("kind", KINDS)
+@each("to", STATES)
+@each("state", LIVE_STATES)
+@each("kind", KINDS)
 def test_an_operator_makes_the_moves_of_the_table_and_no_others(kind: Kind, state: State, to: State) -> None:
     market = Market()
     # An account that holds money is not closed, so the person is one without.
@@ -73,7 +74,7 @@ def test_an_operator_makes_the_moves_of_the_table_and_no_others(kind: Kind, stat
     assert market.audit[-1] == AuditEntry(START + 1000, "person 1", f"account.{action}", f"account {number}", "why")
 
 
-@pytest.mark.parametrize(("state", "resumes"), [("requested", True), ("suspended", False)])
+@each(("state", "resumes"), [("requested", True), ("suspended", False)])
 def test_a_decision_resumes_no_shop_that_was_suspended_meanwhile_nor_the_other_way_round(
     market: Market, state: State, *, resumes: bool
 ) -> None:
@@ -84,8 +85,8 @@ def test_a_decision_resumes_no_shop_that_was_suspended_meanwhile_nor_the_other_w
     assert market.accounts[market.shop].state == "approved"
 
 
-@pytest.mark.parametrize("state", LIVE_STATES)
-@pytest.mark.parametrize("kind", KINDS)
+@each("state", LIVE_STATES)
+@each("kind", KINDS)
 def test_two_operators_close_what_the_table_lets_be_closed_and_nothing_else(kind: Kind, state: State) -> None:
     market = Market()
     number = {"personal": market.join("Newcomer").account, "commercial": market.shop, "house": market.house}[kind]
@@ -103,20 +104,20 @@ def test_two_operators_close_what_the_table_lets_be_closed_and_nothing_else(kind
     assert (market.audit[-1].action, market.audit[-1].subject) == ("account.closed", f"account {number}")
 
 
-@pytest.mark.parametrize("name", ["till", "test_customer", "mint"])
+@each("name", ["till", "test_customer", "mint"])
 def test_a_test_account_is_not_closed(market: Market, name: str) -> None:
     ask = market.propose(CloseAccount(getattr(market, name)))
     assert market.refuse(ask).why is Refusal.MOVE_NOT_ALLOWED
 
 
-@pytest.mark.parametrize("to", STATES)
-@pytest.mark.parametrize("name", ["till", "test_customer", "mint"])
+@each("to", STATES)
+@each("name", ["till", "test_customer", "mint"])
 def test_a_test_account_does_not_move(market: Market, name: str, to: str) -> None:
     command = MoveAccount(account=getattr(market, name), to=to, operator=market.first.id, reason="", actor="test")
     assert market.refuse(command).why is Refusal.MOVE_NOT_ALLOWED
 
 
-@pytest.mark.parametrize("to", ["approved", "rejected"])
+@each("to", ["approved", "rejected"])
 def test_nobody_decides_on_a_request_of_their_own(market: Market, to: str) -> None:
     market.move(market.second.account, "verified")
     number = market.request_shop(market.second)
@@ -187,7 +188,7 @@ def test_a_verified_person_asks_for_a_shop_and_owns_it(market: Market) -> None:
     assert market.audit[-1].action == "account.requested"
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "why"),
     [
         ("unverified", Refusal.NOT_VERIFIED),
@@ -201,7 +202,7 @@ def test_nobody_asks_for_a_shop_before_or_after_being_verified(market: Market, s
     assert market.refuse(command).why is why
 
 
-@pytest.mark.parametrize("name", ["shop", "till", "test_customer", "mint", "house"])
+@each("name", ["shop", "till", "test_customer", "mint", "house"])
 def test_only_a_live_personal_account_asks_for_a_shop(market: Market, name: str) -> None:
     command = RequestCommercial(personal=getattr(market, name), name="", return_origins="", actor="test")
     assert market.refuse(command).why is Refusal.NOT_FOUND
@@ -219,7 +220,7 @@ def test_account_numbers_are_never_given_twice(market: Market) -> None:
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("name", ["shop", "till"])
+@each("name", ["shop", "till"])
 def test_an_approved_shop_and_its_test_account_get_keys(market: Market, name: str) -> None:
     command = a_key(getattr(market, name))
     key = market.do(command)
@@ -229,8 +230,8 @@ def test_an_approved_shop_and_its_test_account_get_keys(market: Market, name: st
     assert market.audit[-1] == AuditEntry(START, "person 5", "key.issued", "key key", f"account {key.account}")
 
 
-@pytest.mark.parametrize("state", ["requested", "rejected", "suspended", "closed"])
-@pytest.mark.parametrize("name", ["shop", "till"])
+@each("state", ["requested", "rejected", "suspended", "closed"])
+@each("name", ["shop", "till"])
 def test_without_approval_there_is_no_key_live_or_test(market: Market, name: str, state: State) -> None:
     market.change("accounts", market.shop, state=state)
     why = Refusal.ACCOUNT_SUSPENDED if state in {"suspended", "closed"} else Refusal.NOT_APPROVED
@@ -356,7 +357,7 @@ def test_an_account_that_holds_money_is_not_closed(market: Market) -> None:
     assert market.accounts[market.shop].state == "closed"
 
 
-@pytest.mark.parametrize("to", ["suspended", "closed"])
+@each("to", ["suspended", "closed"])
 def test_who_loses_a_right_is_known_to_every_process(market: Market, to: str) -> None:
     before = revocations(market)
     market.move(market.shop, to)
@@ -380,7 +381,7 @@ def test_only_an_operator_opens_more_businesses_than_one_person_may_ask_for(mark
     market.do(msgspec.structs.replace(asking, operator=market.first.id))
 
 
-@pytest.mark.parametrize("state", ["suspended", "closed"])
+@each("state", ["suspended", "closed"])
 def test_the_sessions_of_a_person_end_with_what_their_account_may_do(market: Market, state: str) -> None:
     person = market.join("Newcomer")
     market.move(person.account, "verified")

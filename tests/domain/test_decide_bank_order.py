@@ -16,6 +16,7 @@ from tests.domain.market import HELD, NOBODY, Market
 from tests.domain.people_cases import ask_payout
 from tests.domain.proposal_cases import edit
 from tests.domain.world import START
+from tests.each import each
 
 
 @pytest.fixture
@@ -161,7 +162,7 @@ def test_cash_moves_only_between_a_house_account_and_one_that_is_none(market: Ma
         assert market.refuse(market.ask(house=house, account=account)).why is Refusal.NOT_FOUND
 
 
-@pytest.mark.parametrize("kind", ["deposit", "withdrawal"])
+@each("kind", ["deposit", "withdrawal"])
 def test_real_cash_never_meets_test_money(market: Market, kind: str) -> None:
     for house, account in (
         (market.house, market.till),
@@ -173,7 +174,7 @@ def test_real_cash_never_meets_test_money(market: Market, kind: str) -> None:
         assert market.refuse(command).why is Refusal.TEST_AND_LIVE
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "name", "state", "why"),
     [
         *(
@@ -233,8 +234,8 @@ def test_no_operator_pays_out_a_closed_account_of_their_own(market: Market) -> N
     assert market.refuse(market.confirm()).why is Refusal.OWN_REQUEST
 
 
-@pytest.mark.parametrize("kind", ["deposit", "withdrawal"])
-@pytest.mark.parametrize("amount", [-(2**63), -1, 0, AMOUNT_MAX + 1])
+@each("kind", ["deposit", "withdrawal"])
+@each("amount", [-(2**63), -1, 0, AMOUNT_MAX + 1])
 def test_an_amount_that_is_none_is_never_booked(market: Market, amount: int, kind: str) -> None:
     market.balances[market.customer.account, "USD"] = Balance(
         market.customer.account, "USD", 2 * AMOUNT_MAX, 1, is_house=False

@@ -9,6 +9,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.brand_cases import LOGO, approving_brand, asking_for_brand, refusing_brand
 from tests.domain.market import Market
 from tests.domain.staff_cases import join
+from tests.each import each
 
 OTHER_LOGO = "b" * 64
 
@@ -23,7 +24,7 @@ def test_a_colour_holds_at_once_and_is_noted_once() -> None:
     assert market.brands[market.shop].colour == ""
 
 
-@pytest.mark.parametrize("colour", ["red", "#808080", "#0F5C4D", "#0f5c4d}"])
+@each("colour", ["red", "#808080", "#0F5C4D", "#0f5c4d}"])
 def test_no_face_may_ask_for_a_colour_that_is_none_or_cannot_be_read_on(colour: str) -> None:
     market = Market()
     with pytest.raises(AssertionError):

@@ -13,6 +13,7 @@ from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import HELD, WRONG_PIN, Market
+from tests.each import each
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_a_key_belongs_to_its_account(market: Market) -> None:
     assert len(market.payments) == 3
 
 
-@pytest.mark.parametrize("fingerprint", [b"this request", b"another request"])
+@each("fingerprint", [b"this request", b"another request"])
 def test_after_thirty_days_a_key_is_free_again(market: Market, fingerprint: bytes) -> None:
     market.transact([once(asking(market))])
     market.now += IDEMPOTENCY_KEPT_MS

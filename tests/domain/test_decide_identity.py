@@ -21,6 +21,7 @@ from tests.domain.people_cases import EMAIL, ask_payout, passkey, submit
 from tests.domain.proposal_cases import end
 from tests.domain.staff_cases import inviting, saving
 from tests.domain.staff_cases import join as hire
+from tests.each import each
 
 
 @pytest.fixture
@@ -219,7 +220,7 @@ def test_a_payout_is_paid_by_two_operators_and_the_money_moves_once(market: Mark
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("change", [{"amount": 501}, {"currency": "EUR"}, {"kind": "deposit"}])
+@each("change", [{"amount": 501}, {"currency": "EUR"}, {"kind": "deposit"}])
 def test_an_order_is_exactly_what_was_asked_for(market: Market, change: dict[str, object]) -> None:
     market.do(ask_payout(market))
     order = market.ask(**{"kind": "withdrawal", "amount": 500, "payout": "po_1"} | change)
@@ -248,7 +249,7 @@ def test_what_was_held_for_a_payout_that_ended_can_be_spent(market: Market) -> N
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("how", ["refused", "withdrawn", "lapsed"])
+@each("how", ["refused", "withdrawn", "lapsed"])
 def test_a_payout_that_is_not_paid_after_all_is_as_it_was_asked_for(market: Market, how: str) -> None:
     asked = market.do(ask_payout(market))
     market.do(market.ask(kind="withdrawal", amount=500, payout="po_1"))

@@ -28,6 +28,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
 from tests.domain.people_cases import CODE, EMAIL, LETTERS, TOKEN, challenge, passkey
+from tests.each import each
 
 OTHER = "other.customer@example.com"
 
@@ -62,7 +63,7 @@ def test_a_code_works_once_and_its_tries_are_counted_also_at_once(market: Market
     assert second.why is Refusal.CODE_NOT_VALID
 
 
-@pytest.mark.parametrize("token", [b"x" * 32, b""])
+@each("token", [b"x" * 32, b""])
 def test_a_code_is_nothing_without_the_page_it_was_asked_from(market: Market, token: bytes) -> None:
     challenge(market, "sign-up", "new@example.com", CODE)
     assert market.refuse(joining(token=token)) == Refused(Refusal.CODE_NOT_VALID, attempts_left=0)

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from qirsh.domain.commands.identity import ErasePerson
 from qirsh.domain.commands.note import ForgetNotes
 from qirsh.domain.refusal import Refusal
 from tests.domain.market import NOBODY, Market
 from tests.domain.note_cases import NOTES, SEALED, noting
 from tests.domain.staff_cases import join
+from tests.each import each
 
 
 def test_a_note_is_written_once_and_the_audit_log_tells_of_it_without_its_text() -> None:
@@ -30,7 +29,7 @@ def test_an_id_that_is_taken_by_a_note_about_something_else_is_not_found() -> No
     assert market.refuse(noting(market, operator=market.second.id)).why is Refusal.NOT_FOUND
 
 
-@pytest.mark.parametrize(
+@each(
     "about",
     [("account", "till"), ("account", "house"), ("account", "nobody"), ("payment", "nobody"), ("person", "nobody")],
 )

@@ -22,6 +22,7 @@ from tests.domain.market import ALL_ROLES, Market
 from tests.domain.operator_cases import accepting, agreeing, appointing, ending
 from tests.domain.proposal_cases import NEW, edit, end
 from tests.domain.world import START, World
+from tests.each import each
 
 FIRST = "operator.one@example.com"
 
@@ -137,7 +138,7 @@ def test_from_two_on_nothing_is_mailed_before_another_agrees(market: Market) -> 
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("state", ["refused", "withdrawn", "lapsed"])
+@each("state", ["refused", "withdrawn", "lapsed"])
 def test_of_an_appointment_that_came_to_nothing_no_address_is_kept(market: Market, state: str) -> None:
     asked = market.do(appointing(market))
     if state == "lapsed":
@@ -217,7 +218,7 @@ def test_what_the_reader_saw_is_what_they_accept(market: Market) -> None:
     assert (person.name, market.operators[person.id].roles) == ("Newer", "auditor")
 
 
-@pytest.mark.parametrize("maker", ["first", "second"])
+@each("maker", ["first", "second"])
 def test_what_an_ended_operator_agreed_to_is_no_longer_enough(market: Market, maker: str) -> None:
     market.do(appointing(market))
     market.do(agreeing(market))

@@ -23,6 +23,7 @@ from tests.domain.market import ALL_ROLES, NOBODY, Market
 from tests.domain.operator_cases import SECOND, accepting, agreeing, appointing, ending
 from tests.domain.proposal_cases import NEW, edit, end, third
 from tests.domain.world import START
+from tests.each import each
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_other_roles_count_at_once_and_the_sessions_end(market: Market) -> None:
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize(("before", "after", "change"), [(ALL_ROLES, "support", -1), ("support", ALL_ROLES, 1)])
+@each(("before", "after", "change"), [(ALL_ROLES, "support", -1), ("support", ALL_ROLES, 1)])
 def test_admins_are_counted_by_their_roles(market: Market, before: str, after: str, change: int) -> None:
     person = market.appoint("Third", agrees=market.second, roles=before).id
     admins = market.counters[ADMIN].last
@@ -76,7 +77,7 @@ def test_somebody_asks_for_roles_of_their_own_and_another_confirms(market: Marke
     assert market.operators[market.first.id].roles == "admin"
 
 
-@pytest.mark.parametrize("command", [ChangeRoles, EndOperator])
+@each("command", [ChangeRoles, EndOperator])
 def test_the_last_admin_stays_one(market: Market, command: type[Any]) -> None:
     rest = ("support",) if command is ChangeRoles else ()
     market.do(market.propose(command(market.first.id, *rest), operator=market.second.id))
@@ -193,7 +194,7 @@ def acts(market: Market, operator: int) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("why", ["ended", "suspended", "closed", "never one", "nobody"])
+@each("why", ["ended", "suspended", "closed", "never one", "nobody"])
 def test_whoever_is_no_operator_at_this_moment_does_nothing(market: Market, why: str) -> None:
     person = third(market)
     market.now += OPERATOR_NEW_MS
@@ -243,8 +244,8 @@ ALONE: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("act", ALONE)
+@each("role", ROLES)
+@each("act", ALONE)
 def test_each_act_is_of_certain_roles(market: Market, act: str, role: Role) -> None:
     person = market.appoint("Third", agrees=market.second, roles=role).id
     make, allowed = ALONE[act]

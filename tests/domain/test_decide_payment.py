@@ -16,6 +16,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
 from tests.domain.market import HELD, NOBODY, PIN, SHOP_ORIGIN, Market
 from tests.domain.world import START
+from tests.each import each
 
 STATES: Final[tuple[State, ...]] = get_args(State)
 
@@ -79,7 +80,7 @@ def test_payments_are_numbered_in_order_and_a_refused_one_takes_no_number(market
     assert [payment.number for payment in outcomes if isinstance(payment, Payment)] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("state", ["requested", "approved", "rejected", "suspended", "closed"])
+@each("state", ["requested", "approved", "rejected", "suspended", "closed"])
 def test_only_an_approved_shop_asks_for_money_and_so_does_its_test_account(market: Market, state: State) -> None:
     market.change("accounts", market.shop, state=state)
     for merchant in (market.shop, market.till):
@@ -91,14 +92,14 @@ def test_only_an_approved_shop_asks_for_money_and_so_does_its_test_account(marke
             assert market.refuse(command).why is (Refusal.ACCOUNT_SUSPENDED if gone else Refusal.NOT_APPROVED)
 
 
-@pytest.mark.parametrize("who", ["customer", "house", "test_customer", "mint"])
+@each("who", ["customer", "house", "test_customer", "mint"])
 def test_only_a_commercial_account_asks_for_money(market: Market, who: str) -> None:
     account = market.customer.account if who == "customer" else getattr(market, who)
     market.refuse(CreatePayment(merchant=account, amount=1, currency="USD"))
 
 
-@pytest.mark.parametrize("fields", [("return_url",), ("cancel_url",), ("return_url", "cancel_url")])
-@pytest.mark.parametrize("url", ["https://evil.example", "javascript:alert(1)", "//shop.example", "/back", ""])
+@each("fields", [("return_url",), ("cancel_url",), ("return_url", "cancel_url")])
+@each("url", ["https://evil.example", "javascript:alert(1)", "//shop.example", "/back", ""])
 def test_a_payer_is_never_sent_where_the_shop_has_not_registered(
     market: Market, url: str, fields: tuple[str, ...]
 ) -> None:
@@ -112,7 +113,7 @@ def test_a_payer_is_never_sent_where_the_shop_has_not_registered(
     assert market.refuse(command) == Refused(Refusal.URL_NOT_REGISTERED, fields=fields)
 
 
-@pytest.mark.parametrize("field", ["return_url", "cancel_url"])
+@each("field", ["return_url", "cancel_url"])
 def test_an_empty_address_is_not_a_registered_one(market: Market, field: str) -> None:
     command = msgspec.structs.replace(CreatePayment(merchant=market.shop, amount=1, currency="USD"), **{field: ""})
     assert market.refuse(command).why is Refusal.URL_NOT_REGISTERED
@@ -195,7 +196,7 @@ def test_one_payment_is_paid_once_however_many_pay_it(market: Market) -> None:
     assert len(market.events) == 1
 
 
-@pytest.mark.parametrize("paid_first", [True, False])
+@each("paid_first", [True, False])
 def test_of_pay_and_cancel_the_first_wins_and_the_other_hears_why(market: Market, paid_first: bool) -> None:  # noqa: FBT001
     asked = market.create()
     commands = [market.pay(asked), CancelPayment(payment=asked.number, merchant=market.shop)]
@@ -205,8 +206,8 @@ def test_of_pay_and_cancel_the_first_wins_and_the_other_hears_why(market: Market
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("commands", list(itertools.permutations(["pay", "cancel", "expire"])))
-@pytest.mark.parametrize("left_ms", [-1, 0, 1])
+@each("commands", list(itertools.permutations(["pay", "cancel", "expire"])))
+@each("left_ms", [-1, 0, 1])
 def test_at_the_end_of_its_time_a_payment_is_paid_or_cancelled_before_and_expired_after(
     market: Market, left_ms: int, commands: tuple[str, ...]
 ) -> None:
@@ -227,7 +228,7 @@ def test_at_the_end_of_its_time_a_payment_is_paid_or_cancelled_before_and_expire
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("left_ms", "pay", "cancel", "expire"),
     [
         (1, None, None, Refusal.NOT_EXPIRED),
@@ -299,7 +300,7 @@ def test_someone_elses_payment_is_not_found(market: Market) -> None:
         assert refused == market.refuse(CancelPayment(payment=NOBODY, merchant=merchant)) == Refused(Refusal.NOT_FOUND)
 
 
-@pytest.mark.parametrize("state", ["unverified", "verified", "suspended", "closed"])
+@each("state", ["unverified", "verified", "suspended", "closed"])
 def test_only_a_verified_customer_pays(market: Market, state: State) -> None:
     asked = market.create()
     market.change("accounts", market.customer.account, state=state)
@@ -310,7 +311,7 @@ def test_only_a_verified_customer_pays(market: Market, state: State) -> None:
         assert market.refuse(market.pay(asked)).why is why
 
 
-@pytest.mark.parametrize("state", ["suspended", "closed"])
+@each("state", ["suspended", "closed"])
 def test_a_shop_that_was_stopped_is_not_paid(market: Market, state: State) -> None:
     asked = market.create()
     market.move(market.shop, state)

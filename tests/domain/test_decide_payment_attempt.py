@@ -7,6 +7,7 @@ from qirsh.domain.limits import ATTEMPTS_AT_ONCE, ATTEMPTS_FORGOTTEN_AT_ONCE, AT
 from qirsh.domain.payment_attempt import FailedAttempt, PaymentAttempt, attempt_reason
 from qirsh.domain.refusal import Refusal
 from tests.domain.market import Market
+from tests.each import each
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_no_command_is_longer_than_pays_can_wait_for(market: Market) -> None:
         market.do(ForgetAttempts(tuple((1, number) for number in range(ATTEMPTS_FORGOTTEN_AT_ONCE + 1))))
 
 
-@pytest.mark.parametrize(
+@each(
     "why", [Refusal.NOT_FOUND, Refusal.ALREADY_PAID, Refusal.CANCELLED, Refusal.EXPIRED, Refusal.IDEMPOTENCY_KEY_REUSED]
 )
 def test_what_cannot_be_paid_any_more_is_no_failed_try(why: Refusal) -> None:

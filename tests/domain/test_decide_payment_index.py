@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from qirsh.domain.payment_index import (
 )
 from tests.domain.market import Market
 from tests.domain.world import World
+from tests.each import each
 
 FIRST: Final = 10_001
 
@@ -40,7 +40,7 @@ def test_the_first_run_begins_right_before_the_block_s_first_payment() -> None:
     assert world.payment_words == [entry(FIRST), entry(FIRST + 1)]
 
 
-@pytest.mark.parametrize("after", [0, FIRST - 2, FIRST, FIRST + 1])
+@each("after", [0, FIRST - 2, FIRST, FIRST + 1])
 def test_a_first_run_that_begins_elsewhere_does_nothing(after: int) -> None:
     world = World()
     assert world.do(run(after, FIRST + 9, entry(FIRST + 9))) is False
@@ -59,8 +59,8 @@ def test_a_run_goes_on_where_the_last_one_ended_and_nowhere_else() -> None:
     assert world.payment_words == [entry(FIRST + 5)]
 
 
-@pytest.mark.parametrize("is_shared", [True, False])
-@pytest.mark.parametrize("done", [FIRST - 1, FIRST + 4])
+@each("is_shared", [True, False])
+@each("done", [FIRST - 1, FIRST + 4])
 def test_of_two_workers_who_do_the_same_run_one_does_it(done: int, is_shared: bool) -> None:  # noqa: FBT001
     world = World()
     if done > FIRST:

@@ -15,6 +15,7 @@ from qirsh.domain.session import Session
 from tests.domain.invariant import complaints
 from tests.domain.market import NOBODY, PIN, Market
 from tests.domain.world import START
+from tests.each import each
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_one_address_joins_once(market: Market) -> None:
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("failures", [0, 3, 4])
+@each("failures", [0, 3, 4])
 def test_a_new_pin_takes_the_place_of_the_old_one_and_of_its_failures(market: Market, failures: int) -> None:
     market.change("pins", market.customer.id, failures=failures)
     market.do(ChangePin(person=market.customer.id, pin_mac=b"new", actor="test", old_macs=(PIN,)))

@@ -8,6 +8,7 @@ from qirsh.domain.limits import AMOUNT_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.market import PIN, WRONG_PIN, Market
+from tests.each import each
 
 
 @pytest.fixture
@@ -100,9 +101,7 @@ def test_who_has_no_pin_cannot_pay(market: Market) -> None:
     assert market.refuse(market.pay(asked)) == Refused(Refusal.PIN_LOCKED, attempts_left=0)
 
 
-@pytest.mark.parametrize(
-    ("macs", "is_right"), [((PIN, b"-"), True), ((b"-", PIN), True), ((b"-", b"-"), False), ((), False)]
-)
+@each(("macs", "is_right"), [((PIN, b"-"), True), ((b"-", PIN), True), ((b"-", b"-"), False), ((), False)])
 def test_a_pin_may_be_under_any_key_of_the_service(
     market: Market,
     macs: tuple[bytes, ...],

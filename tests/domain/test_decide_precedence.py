@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
-import pytest
 
 from qirsh.domain import counter
 from qirsh.domain.batch import Submission
@@ -66,6 +65,7 @@ from tests.domain.restore_cases import restoring
 from tests.domain.staff_cases import STAFF_CASES, member_of
 from tests.domain.totals import totals_of
 from tests.domain.webhook_cases import WEBHOOK_CASES
+from tests.each import each
 
 
 class Case:
@@ -452,13 +452,13 @@ def test_every_refusal_of_the_list_is_given_by_some_rule() -> None:
     assert {why for key in CASES for why in spoilers(key)} == set(Refusal)
 
 
-@pytest.mark.parametrize("key", CASES, ids=name_of)
+@each("key", CASES)
 def test_a_command_with_nothing_wrong_is_carried_out(key: Key) -> None:
     case = Case(CASES[key][0])
     case.market.do(case.command)
 
 
-@pytest.mark.parametrize("key", CASES, ids=name_of)
+@each("key", CASES)
 def test_of_all_reasons_the_first_in_the_list_is_named(key: Key) -> None:
     named = {why: refused_for(key, why) for why in reasons(key)}
     assert named == {why: min(why, key=list(Refusal).index) for why in named}

@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 import msgspec
-import pytest
 
 from qirsh.domain.commands.access import RemoveFactors, RemoveOperatorFactors, ResetPin
 from qirsh.domain.commands.account import CloseAccount, OpenHouse
@@ -24,6 +23,7 @@ from tests.domain.invariant import complaints
 from tests.domain.market import ALL_ROLES, NOBODY, Market
 from tests.domain.proposal_cases import LINK, NEW, SAMPLES, edit, end
 from tests.domain.world import START
+from tests.each import each
 
 
 def test_every_command_that_takes_two_has_a_sample() -> None:
@@ -225,7 +225,7 @@ def test_whoever_decides_names_the_operator_who_asked(kind: type[Any]) -> None:
             assert case.refuse(msgspec.structs.replace(word, asked_by=asked_by)) is Refusal.NOT_FOUND
 
 
-@pytest.mark.parametrize("role", ROLES)
+@each("role", ROLES)
 @every_command
 def test_each_role_asks_for_and_confirms_what_the_table_says(kind: type[Any], role: Role) -> None:
     case = Asked(kind)
@@ -272,7 +272,7 @@ def test_each_command_asks_for_its_own_rights() -> None:
     assert {kind: (rule.ask, rule.confirm) for kind, rule in PROPOSED.items()} == RIGHTS
 
 
-@pytest.mark.parametrize("changes", [{"roles": "auditor"}, {"ended_at": 1}], ids=["role", "end"])
+@each("changes", [{"roles": "auditor"}, {"ended_at": 1}])
 @every_command
 def test_what_is_asked_for_by_who_may_no_longer_is_not_confirmed(kind: type[Any], changes: dict[str, Any]) -> None:
     case = Asked(kind)
@@ -305,7 +305,7 @@ def test_whom_it_is_about_does_not_decide(kind: type[Any]) -> None:
     assert case.refuse(changed) is Refusal.OWN_REQUEST
 
 
-@pytest.mark.parametrize("role", ["viewer", "owner"])
+@each("role", ["viewer", "owner"])
 @every_command
 def test_who_owns_or_works_at_the_business_concerned_has_no_part_in_it(kind: type[Any], role: Any) -> None:  # noqa: ANN401 - a role
     case = Asked(kind)

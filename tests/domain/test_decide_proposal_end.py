@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import pytest
 
 from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.batch import Batch, Submission
@@ -29,6 +28,7 @@ from tests.domain.invariant import complaints
 from tests.domain.market import HELD, Market
 from tests.domain.people_cases import EMAIL
 from tests.domain.proposal_cases import LINK, NEW, SAMPLES, edit, end
+from tests.each import each
 
 # Refused and withdrawn.
 
@@ -38,7 +38,7 @@ def kept(case: Asked) -> str:
     return FORGOTTEN if isinstance(case.command, AppointOperator) else case.asked.command
 
 
-@pytest.mark.parametrize("who", ["second", "first"])
+@each("who", ["second", "first"])
 @every_command
 def test_what_is_refused_or_withdrawn_has_changed_nothing_and_can_be_asked_for_again(kind: type[Any], who: str) -> None:
     case = Asked(kind)
@@ -264,7 +264,7 @@ def test_every_command_that_takes_two_has_a_world_that_moves() -> None:
     assert {kind for kind, _ in MOVES} == set(PROPOSED)
 
 
-@pytest.mark.parametrize(("kind", "what"), MOVES, ids=[f"{kind.__name__}-{what}" for kind, what in MOVES])
+@each(("kind", "what"), MOVES)
 def test_when_the_world_has_moved_it_waits_and_is_confirmed_once_the_world_is_back(kind: type[Any], what: str) -> None:
     case = Asked(kind)
     market, move = case.market, MOVES[kind, what]

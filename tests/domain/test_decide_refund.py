@@ -19,6 +19,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
 from tests.domain.market import HELD, NOBODY, Market
 from tests.domain.world import START
+from tests.each import each
 
 PAID: Final = 1000
 
@@ -158,7 +159,7 @@ def test_one_unit_too_many_is_refused_and_the_rest_can_still_go_back(market: Mar
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("amount", [None, 1, PAID])
+@each("amount", [None, 1, PAID])
 def test_when_nothing_is_left_nothing_goes_back(market: Market, amount: int | None) -> None:
     paid = market.buy(amount=PAID)
     market.buy(amount=PAID)
@@ -166,7 +167,7 @@ def test_when_nothing_is_left_nothing_goes_back(market: Market, amount: int | No
     assert market.refuse(market.refund(paid, amount=amount)).why is Refusal.REFUND_EXCEEDS
 
 
-@pytest.mark.parametrize("amount", [0, -1, -PAID, -(2**63)])
+@each("amount", [0, -1, -PAID, -(2**63)])
 def test_no_amount_turns_a_refund_round(market: Market, amount: int) -> None:
     paid = market.buy(amount=PAID)
     assert market.refuse(market.refund(paid, amount=amount)).why is Refusal.REFUND_EXCEEDS
@@ -247,7 +248,7 @@ def test_money_of_another_currency_does_not_help_a_merchant_who_is_short(market:
     assert market.refuse(market.refund(paid)).why is Refusal.MERCHANT_BALANCE_SHORT
 
 
-@pytest.mark.parametrize(("held", "fits"), [(BALANCE_MAX - PAID, True), (BALANCE_MAX - PAID + 1, False)])
+@each(("held", "fits"), [(BALANCE_MAX - PAID, True), (BALANCE_MAX - PAID + 1, False)])
 def test_a_payer_who_cannot_hold_it_does_not_get_it(market: Market, held: int, fits: bool) -> None:  # noqa: FBT001
     paid = market.buy(amount=PAID)
     market.change("balances", (market.customer.account, "USD"), amount=held)
@@ -257,7 +258,7 @@ def test_a_payer_who_cannot_hold_it_does_not_get_it(market: Market, held: int, f
         assert market.refuse(market.refund(paid)).why is Refusal.BALANCE_LIMIT
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "why"),
     [
         ("suspended", Refusal.ACCOUNT_SUSPENDED),

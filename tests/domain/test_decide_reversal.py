@@ -13,6 +13,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
 from tests.domain.market import HELD, Market
 from tests.domain.people_cases import ask_payout
+from tests.each import each
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_neither_a_reversal_nor_a_correction_is_reversed(market: Market) -> None
     assert market.refuse(market.propose(corrected)).why is Refusal.MOVE_NOT_ALLOWED
 
 
-@pytest.mark.parametrize("changes", [{"amount": HELD - 1}, {"currency": "EUR"}, {"kind": "deposit"}, {"account": None}])
+@each("changes", [{"amount": HELD - 1}, {"currency": "EUR"}, {"kind": "deposit"}, {"account": None}])
 def test_a_reversal_is_of_the_whole_order_and_of_nothing_else(market: Market, changes: dict[str, Any]) -> None:
     if "account" in changes:
         changes = {"account": market.other.account}
@@ -109,7 +110,7 @@ def test_money_that_is_gone_or_kept_for_a_payout_is_not_taken_back(market: Marke
     assert market.refuse(word).why is Refusal.INSUFFICIENT_FUNDS
 
 
-@pytest.mark.parametrize("state", ["suspended", "closed"])
+@each("state", ["suspended", "closed"])
 def test_whatever_has_become_of_the_account_the_bank_is_believed(market: Market, state: State) -> None:
     market.agree(market.book(kind="withdrawal", amount=HELD))
     market.change("accounts", market.customer.account, state=state)
@@ -164,7 +165,7 @@ def test_a_house_is_opened_by_two_and_money_goes_through_it(market: Market) -> N
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("name", ["bank", "Corrections", "BANK", "second BANK"])
+@each("name", ["bank", "Corrections", "BANK", "second BANK"])
 def test_one_name_is_one_house_however_it_is_written(market: Market, name: str) -> None:
     market.agree(OpenHouse("Second bank"))
     assert market.refuse(market.propose(OpenHouse(name))).why is Refusal.NAME_TAKEN

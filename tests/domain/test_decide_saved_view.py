@@ -9,6 +9,7 @@ from qirsh.domain.refusal import Refusal
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
 from tests.domain.staff_cases import join, saving
+from tests.each import each
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_nobody_removes_what_is_somebody_elses_or_of_the_other_account(market: M
         assert market.refuse(RemoveView(account, view.id, person)).why is Refusal.NOT_FOUND
 
 
-@pytest.mark.parametrize("by", ["owner", "customer"])
+@each("by", ["owner", "customer"])
 def test_views_go_with_who_is_removed_or_leaves(market: Market, by: str) -> None:
     colleague = join(market, market.customer, "viewer").person
     kept = market.do(saving(market))

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from qirsh.domain.commands.account import MoveAccount
 from qirsh.domain.commands.shop_message import ReadShopMessages, WriteToOperators, WriteToShop
 from qirsh.domain.limits import MESSAGES_IN_A_ROW_MAX
@@ -11,6 +9,7 @@ from qirsh.domain.mail import Letter
 from qirsh.domain.refusal import Refusal
 from tests.domain.market import Market
 from tests.domain.staff_cases import join
+from tests.each import each
 
 
 def writing(market: Market, name: str = "msg_1", **changes: Any) -> WriteToShop:  # noqa: ANN401 - the fields of the command
@@ -68,7 +67,7 @@ def test_an_owner_whom_nobody_answers_writes_twenty_and_then_waits() -> None:
     market.do(answering(market, "msg_more"))
 
 
-@pytest.mark.parametrize("state", ["requested", "rejected", "suspended"])
+@each("state", ["requested", "rejected", "suspended"])
 def test_messages_go_on_in_every_state_but_the_last(state: str) -> None:
     market = Market()
     market.change("accounts", market.shop, state=state)

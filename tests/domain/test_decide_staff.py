@@ -28,6 +28,7 @@ from qirsh.language.local_time import midnight_ms
 from tests.domain.market import HELD, Market
 from tests.domain.staff_cases import INVITATION, inviting, join, refunding
 from tests.domain.webhook_cases import creating
+from tests.each import each
 
 # As the owners of the product wrote it down: + always, t at the test account, - never.
 MATRIX: Final = """
@@ -196,8 +197,8 @@ def _asked(market: Market, account: int, person: int) -> dict[Right, Command[Any
     }
 
 
-@pytest.mark.parametrize("mode", ["live", "test"])
-@pytest.mark.parametrize("role", ROLES)
+@each("mode", ["live", "test"])
+@each("role", ROLES)
 def test_a_rule_asks_for_the_right_at_the_account_that_it_is_about(market: Market, role: Role, mode: Any) -> None:  # noqa: ANN401 - live or test
     account = market.shop if mode == "live" else market.till
     person = market.owner.id if role == "owner" else join(market, market.other, role, {"USD": HELD}).person
@@ -212,7 +213,7 @@ def _key(account: int, person: int, scopes: str, name: str) -> IssueKey:
     return IssueKey(name, account, name.encode().ljust(32), "", "", scopes, None, "test", member=person)
 
 
-@pytest.mark.parametrize(
+@each(
     ("role", "mode", "beyond"),
     [
         ("owner", "live", set()),
@@ -356,7 +357,7 @@ def test_another_time_zone_gives_no_second_day(market: Market) -> None:
     market.do(_again(market, paid, person, 150, day_began_at=midnight_ms(day + timedelta(days=2), kiritimati)))
 
 
-@pytest.mark.parametrize("day", [date(2026, 3, 29), date(2026, 10, 25), date(2026, 11, 17)])
+@each("day", [date(2026, 3, 29), date(2026, 10, 25), date(2026, 11, 17)])
 def test_every_next_day_is_new_also_when_clocks_change(market: Market, day: date) -> None:
     person, paid = join(market, market.other, "cashier", {"USD": 150}).person, market.buy(amount=400)
     for began in (day, day + timedelta(days=1)):

@@ -2,13 +2,12 @@
 
 from datetime import date
 
-import pytest
-
 from qirsh.domain.commands.account import MoveAccount
 from qirsh.domain.commands.statement import AnnounceStatement
 from qirsh.domain.mail import Letter
 from qirsh.domain.statement_notice import StatementNotice, month_before, month_number
 from tests.domain.market import Market
+from tests.each import each
 
 
 def announcing(market: Market, month: int, account: int | None = None) -> AnnounceStatement:
@@ -32,7 +31,7 @@ def test_nobody_else_is_told() -> None:
     assert market.mails == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("day", "before", "number"),
     [
         (date(2027, 1, 31), date(2026, 12, 1), 202701),

@@ -15,6 +15,7 @@ from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.stop import Stop
 from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import Market
+from tests.each import each
 
 WHY = "balances in USD sum to 1, not to zero"
 STOPPED = Refused(Refusal.MONEY_STOPPED)
@@ -68,7 +69,7 @@ def test_an_answer_that_was_given_before_the_stop_is_given_again(market: Market)
     assert market.transact([submission]) == [Answer(200, b"paid", replayed=True)]
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 3])
+@each("number", [0, 1, 2, 3])
 def test_there_is_one_stop_at_a_time(market: Market, number: int) -> None:
     stop(market)
     assert market.do(StopMoney(number, "another", "auditor")) is None

@@ -9,6 +9,7 @@ from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.refusal import Refusal
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
+from tests.each import each
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_no_money_crosses_between_test_and_live_or_between_two_test_circles(mark
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("to", ["suspended", "closed"])
+@each("to", ["suspended", "closed"])
 def test_a_test_circle_stops_with_its_shop_and_keeps_no_state_of_its_own(market: Market, to: str) -> None:
     asked = market.create(merchant=market.till)
     pay = market.pay(asked, person=market.owner.id, payer=market.test_customer)

@@ -14,6 +14,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
 from tests.domain.market import NOBODY, Market
 from tests.domain.world import START
+from tests.each import each
 
 MINTS_MAX: Final = BALANCE_MAX // AMOUNT_MAX
 
@@ -112,7 +113,7 @@ def test_a_mint_that_has_made_all_it_may_makes_no_more_and_leaves_nothing_behind
     assert complaints(market) == []
 
 
-@pytest.mark.parametrize("amount", [1, AMOUNT_MAX])
+@each("amount", [1, AMOUNT_MAX])
 def test_a_try_without_funds_leaves_everything_as_it_was(market: Market, amount: int) -> None:
     market.do(market.pay_as_test(market.create(merchant=market.till, amount=1)))
     asked = market.create(merchant=market.till, amount=amount)
@@ -127,7 +128,7 @@ def test_a_test_account_that_cannot_hold_it_does_not_get_it(market: Market) -> N
     assert market.refuse(market.pay_as_test(market.create(merchant=market.till))).why is Refusal.BALANCE_LIMIT
 
 
-@pytest.mark.parametrize("spoilt", ["payer", "mint"])
+@each("spoilt", ["payer", "mint"])
 def test_who_names_the_purse_or_mint_of_another_circle_has_a_fault(market: Market, spoilt: str) -> None:
     _, test_customer, mint = market.test_accounts(market.open_shop(market.other))
     asked = market.create(merchant=market.till)
@@ -204,7 +205,7 @@ def test_a_test_pay_is_too_late_at_the_instant_the_time_is_over(market: Market) 
     assert market.do(market.pay_as_test(asked)).status == "paid"
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "why"),
     [
         ("suspended", Refusal.ACCOUNT_SUSPENDED),
@@ -220,7 +221,7 @@ def test_a_circle_whose_shop_may_not_act_tries_nothing(market: Market, state: st
     assert market.refuse(expire(asked)).why is why
 
 
-@pytest.mark.parametrize("first", ["pay", "expire", "cancel"])
+@each("first", ["pay", "expire", "cancel"])
 def test_of_all_that_can_happen_to_a_test_payment_in_one_batch_the_first_does(market: Market, first: str) -> None:
     asked = market.create(merchant=market.till, expires_in_ms=1)
     ways = {

@@ -13,6 +13,7 @@ from qirsh.domain.staff import Role
 from qirsh.domain.till import is_takeable, is_till_id, takes
 from tests.domain.market import Market
 from tests.domain.staff_cases import TILL, join, opening
+from tests.each import each
 
 FIXED: Final = {"amount": 250, "minimum": None, "maximum": None}
 
@@ -35,7 +36,7 @@ def test_a_payment_at_a_till_is_what_the_till_says_and_names_it(market: Market) 
     assert market.do(market.pay(made)).status == "paid"
 
 
-@pytest.mark.parametrize(("expires_in_s", "lasts_ms"), [(300, 300_000), (604_800, TILL_PAYMENT_MS_MAX)])
+@each(("expires_in_s", "lasts_ms"), [(300, 300_000), (604_800, TILL_PAYMENT_MS_MAX)])
 def test_a_payment_at_a_till_expires_within_the_hour(market: Market, expires_in_s: int, lasts_ms: int) -> None:
     market.do(opening(market))
     market.change("accounts", market.shop, expires_in_s=expires_in_s)
@@ -52,7 +53,7 @@ def test_a_till_takes_its_amount_or_what_lies_within_its_bounds(market: Market) 
             market.do(at_till(market, amount))
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "minimum", "maximum", "is_good"),
     [
         (1, None, None, True),
@@ -120,7 +121,7 @@ def test_a_suspended_shop_takes_nothing_also_at_tills_of_its_test_account(market
     assert market.refuse(CloseTill(TILL, market.till, market.owner.id)).why is Refusal.ACCOUNT_SUSPENDED
 
 
-@pytest.mark.parametrize("role", ["manager", "accountant", "cashier", "developer", "viewer"])
+@each("role", ["manager", "accountant", "cashier", "developer", "viewer"])
 def test_managers_open_and_close_tills_and_no_other_member(market: Market, role: Role) -> None:
     person = join(market, market.other, role).person
     for account in (market.shop, market.till):

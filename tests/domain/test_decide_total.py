@@ -2,13 +2,12 @@
 
 from typing import Final
 
-import pytest
-
 from qirsh.domain.commands.total import FollowTotals, ForgetTotals, RecordTotals
 from qirsh.domain.counter import TOTALLED, Counter
 from qirsh.domain.total import QUARTER_MS, AccountTotal, Moved, fold, key_of
 from tests.domain.market import Market
 from tests.domain.world import World
+from tests.each import each
 
 BEGIN: Final = 1_800_000 * QUARTER_MS
 MOVES: Final = [Moved(number, "pay", number, BEGIN + number * QUARTER_MS // 2) for number in range(1, 9)]
@@ -29,8 +28,8 @@ def test_the_first_rows_are_written_down() -> None:
     assert kept(world) == list(rows(5))
 
 
-@pytest.mark.parametrize("count", range(1, 8))
-@pytest.mark.parametrize("is_shared", [True, False])
+@each("count", range(1, 8))
+@each("is_shared", [True, False])
 def test_later_ones_grow_the_last_one_and_come_after_it(count: int, is_shared: bool) -> None:  # noqa: FBT001
     world = World()
     first = RecordTotals(None, rows(count))
@@ -41,8 +40,8 @@ def test_later_ones_grow_the_last_one_and_come_after_it(count: int, is_shared: b
     assert kept(world) == list(rows(8))
 
 
-@pytest.mark.parametrize("mine", range(1, 9))
-@pytest.mark.parametrize("theirs", range(1, 9))
+@each("mine", range(1, 9))
+@each("theirs", range(1, 9))
 def test_of_two_who_count_from_the_same_row_one_writes(mine: int, theirs: int) -> None:
     for done in range(min(mine, theirs)):
         world = World()

@@ -20,6 +20,7 @@ from qirsh.domain.refusal import Refusal
 from qirsh.domain.webhook import WebhookDelivery, WebhookEndpoint, WebhookQueue, wanted_types
 from tests.domain.market import Market
 from tests.domain.webhook_cases import ID, creating, endpoint_in, failure, happen, success
+from tests.each import each
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_an_account_has_sixteen_endpoints_and_a_removed_one_makes_room(market: M
     assert market.counters[counter.webhook_endpoints(market.shop)].last == WEBHOOK_ENDPOINTS_MAX
 
 
-@pytest.mark.parametrize("whose", ["other account", "other person", "removed"])
+@each("whose", ["other account", "other person", "removed"])
 def test_what_is_not_yours_or_removed_is_not_there(market: Market, whose: str) -> None:
     endpoint_in(market)
     account, member = market.shop, None
@@ -131,8 +132,8 @@ def rest(market: Market) -> None:
     assert market.webhook_queues[ID].due_at is not None
 
 
-@pytest.mark.parametrize("was", ["enabled", "stopped"])
-@pytest.mark.parametrize("change", [{"url": "https://mended.example", "state": "enabled"}, {"state": "enabled"}])
+@each("was", ["enabled", "stopped"])
+@each("change", [{"url": "https://mended.example", "state": "enabled"}, {"state": "enabled"}])
 def test_what_its_owner_has_mended_is_tried_at_once_and_owes_no_mail(
     market: Market, change: dict[str, str], was: str
 ) -> None:
@@ -157,7 +158,7 @@ def test_an_endpoint_that_was_seen_to_work_is_awake_and_owes_no_mail(market: Mar
     assert len(market.audit) == entries
 
 
-@pytest.mark.parametrize("state", ["paused", "stopped"])
+@each("state", ["paused", "stopped"])
 def test_one_that_is_not_to_be_sent_to_is_not_woken(market: Market, state: str) -> None:
     rest(market)
     market.change("webhook_endpoints", ID, state=state)
@@ -180,7 +181,7 @@ def test_other_changes_leave_a_resting_endpoint_at_rest(market: Market) -> None:
     assert market.webhook_queues[ID] == before
 
 
-@pytest.mark.parametrize(("resume_at", "expected"), [(None, 2), (1, 2), (2, 2), (4, 4), (6, 6), (99, 6)], ids=str)
+@each(("resume_at", "expected"), [(None, 2), (1, 2), (2, 2), (4, 4), (6, 6), (99, 6)])
 def test_enabled_again_it_goes_on_where_it_stopped_or_later_and_never_past_the_log(
     market: Market, resume_at: int | None, expected: int
 ) -> None:

@@ -1,15 +1,15 @@
 """Events: what each tells."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.domain import event
 from qirsh.domain.payment import MOVES, Status, moved, refunded
 from tests.domain.market import Market
+from tests.each import each
 
 
-@pytest.mark.parametrize("to", ["paid", "cancelled", "expired"])
+@each("to", ["paid", "cancelled", "expired"])
 def test_an_event_tells_what_changed_and_when(to: Status) -> None:
     changed = moved(Market().create(), to, 5000, payer=None)
     assert event.of_change(changed, sequence=3, epoch=2) == event.Event(
@@ -48,7 +48,7 @@ def test_an_id_says_the_epoch_first_then_whose_it_is_then_where_it_stands() -> N
     assert event.event_id(account=123_456_789_012, sequence=7, epoch=3) == "evt_3_123456789012_7"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

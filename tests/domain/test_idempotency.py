@@ -1,18 +1,18 @@
 """Idempotency keys: how long an answer is kept, and what tells two requests apart."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.domain.idempotency import StoredResponse, fingerprint, is_expired
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
+from tests.each import each
 
 methods = st.sampled_from([b"POST", b"DELETE"])
 paths = st.text("abc/0123", min_size=1, max_size=8).map(str.encode)
 requests = st.tuples(methods, paths, st.binary(max_size=20))
 
 
-@pytest.mark.parametrize(
+@each(
     ("age", "forgotten"),
     [
         (0, False),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.domain.identifier import Identifiers, Permutation, check_digit, is_account_number
+from tests.each import each
 
 IDENTIFIERS: Final = Identifiers(b"one key")
 PAYMENTS: Final = 30_000_000**2
@@ -38,7 +39,7 @@ def typos(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("key", [b"one key", b"another", bytes(32)])
+@each("key", [b"one key", b"another", bytes(32)])
 def test_every_number_goes_to_exactly_one_other_and_back(key: bytes) -> None:
     small = Permutation(key, half=30, purpose=b"small")
     public = [small.public(number) for number in range(900)]

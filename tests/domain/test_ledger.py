@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from qirsh.domain.ledger import Balance, Transfer, transfer, why_not
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.domain.refusal import Refusal
+from tests.each import each
 
 HOUSE: Final = 0
 ACCOUNTS: Final = range(5)
@@ -62,7 +63,7 @@ def test_what_may_move_leaves_both_sides_within_their_limits(debit: int, credit:
         assert debit < amount or credit + amount > BALANCE_MAX
 
 
-@pytest.mark.parametrize(
+@each(
     ("debit", "credit", "amount", "expected"),
     [
         (holding(1, 100), holding(2), 100, None),
@@ -111,7 +112,7 @@ def test_a_transfer_tells_everything_it_did() -> None:
     assert credited == Balance(2, "EUR", 200, 1, is_house=False)
 
 
-@pytest.mark.parametrize("amount", [-(2**63), -1, 0, AMOUNT_MAX + 1])
+@each("amount", [-(2**63), -1, 0, AMOUNT_MAX + 1])
 def test_an_amount_that_is_none_never_moves(amount: int) -> None:
     with pytest.raises(AssertionError):
         transfer("pay", debit=holding(1, BALANCE_MAX), credit=holding(2), amount=amount, now=1)

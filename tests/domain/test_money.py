@@ -1,11 +1,11 @@
 """Amounts as people type and read them."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.money import CURRENCIES, format_amount, is_amount, parse_amount
+from tests.each import each
 
 amounts = st.integers(1, AMOUNT_MAX)
 currencies = st.sampled_from(sorted(CURRENCIES))
@@ -20,7 +20,7 @@ def test_only_the_new_syrian_pound_is_held() -> None:
     assert CURRENCIES["SYP"].since == "2026-01-01"
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "expected"),
     [
         (-(2**63), False),
@@ -38,7 +38,7 @@ def test_an_amount_lies_between_one_coin_and_the_limit(amount: int, expected: bo
     assert is_amount(amount) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "text"),
     [
         (10_098, "100.98"),
@@ -53,7 +53,7 @@ def test_an_amount_lies_between_one_coin_and_the_limit(amount: int, expected: bo
         (999_999_999_999_999_999, "9999999999999999.99"),
     ],
 )
-@pytest.mark.parametrize("currency", sorted(CURRENCIES))
+@each("currency", sorted(CURRENCIES))
 def test_an_amount_is_shown_digit_by_digit(amount: int, text: str, currency: str) -> None:
     assert format_amount(amount, currency) == text
 
@@ -76,7 +76,7 @@ def test_a_text_is_read_as_what_it_shows_or_not_at_all(text: str, currency: str)
         assert format_amount(amount, currency) == typed.lstrip("0").rjust(4, "0")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("", " ", ".", "1.", ".5", ".50", "1.5", "1.234", "1.00.00", "-1", "+1", "-1.00", " 1", "1 ", "1\n"),
@@ -85,6 +85,6 @@ def test_a_text_is_read_as_what_it_shows_or_not_at_all(text: str, currency: str)
         *("0", "0.00", "000", "10000000000000.00", "9999999999999999", "1" * 5000, "1." + "0" * 5000),
     ],
 )
-@pytest.mark.parametrize("currency", sorted(CURRENCIES))
+@each("currency", sorted(CURRENCIES))
 def test_what_is_not_exactly_an_amount_is_not_read(text: str, currency: str) -> None:
     assert parse_amount(text, currency) is None

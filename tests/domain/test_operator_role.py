@@ -2,9 +2,8 @@
 
 from typing import Final
 
-import pytest
-
 from qirsh.domain.operator_role import ROLES, OperatorRight, Role, may, read_roles, written_roles
+from tests.each import each
 
 # admin, compliance, treasury, support, auditor.
 RIGHTS: Final = {
@@ -42,19 +41,19 @@ def test_each_role_has_the_rights_of_the_table_and_no_others() -> None:
     assert granted == RIGHTS
 
 
-@pytest.mark.parametrize("right", OperatorRight)
+@each("right", OperatorRight)
 def test_several_roles_have_the_rights_of_each(right: OperatorRight) -> None:
     for one in ROLES:
         for other in ROLES:
             assert may(f"{one} {other}", right) == (may(one, right) or may(other, right))
 
 
-@pytest.mark.parametrize("roles", ["", " ", "Admin", "administrator", "adm", "admin,auditor"])
+@each("roles", ["", " ", "Admin", "administrator", "adm", "admin,auditor"])
 def test_who_has_no_role_that_there_is_has_no_right(roles: str) -> None:
     assert not any(may(roles, right) for right in OperatorRight)
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "read"),
     [
         ("admin", "admin"),
@@ -73,7 +72,7 @@ def test_roles_that_are_typed_have_one_spelling_or_are_none(typed: str, read: st
     assert read_roles(typed) == read
 
 
-@pytest.mark.parametrize("role", ROLES)
+@each("role", ROLES)
 def test_what_is_written_is_read_as_the_same(role: Role) -> None:
     roles: set[Role] = {role, "auditor"}
     assert read_roles(written_roles(roles)) == written_roles(roles)

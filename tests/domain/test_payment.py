@@ -21,6 +21,7 @@ from qirsh.domain.payment import (
     why_not_payable,
 )
 from qirsh.domain.refusal import Refusal
+from tests.each import each
 
 EXPIRES_AT: Final = 10_000
 ALLOWED: Final = {("pending", "paid"), ("pending", "cancelled"), ("pending", "expired")}
@@ -49,8 +50,8 @@ def a_payment(status: Status = "pending") -> Payment:
     )
 
 
-@pytest.mark.parametrize("to", STATUSES)
-@pytest.mark.parametrize("status", STATUSES)
+@each("to", STATUSES)
+@each("status", STATUSES)
 def test_a_payment_makes_the_moves_of_the_table_and_no_others(status: Status, to: Status) -> None:
     assert (to in MOVES[status]) == ((status, to) in ALLOWED)
     if (status, to) in ALLOWED:
@@ -60,7 +61,7 @@ def test_a_payment_makes_the_moves_of_the_table_and_no_others(status: Status, to
             moved(a_payment(status), to, 2000)
 
 
-@pytest.mark.parametrize(
+@each(
     ("to", "payer", "paid_at", "cancelled_at"),
     [("paid", 3, 2000, None), ("cancelled", None, None, 2000), ("expired", None, None, None)],
 )
@@ -89,7 +90,7 @@ def test_a_move_changes_what_it_tells_of_and_nothing_that_was_asked(
     )
 
 
-@pytest.mark.parametrize(("now", "due"), [(EXPIRES_AT - 1, False), (EXPIRES_AT, True), (EXPIRES_AT + 1, True)])
+@each(("now", "due"), [(EXPIRES_AT - 1, False), (EXPIRES_AT, True), (EXPIRES_AT + 1, True)])
 def test_a_payment_is_due_from_the_very_instant_it_expires(now: int, due: bool) -> None:  # noqa: FBT001
     assert is_due(a_payment(), now) is due
 
@@ -99,8 +100,8 @@ def test_at_any_instant_a_pending_payment_is_either_payable_or_due(now: int) -> 
     assert (why_not_payable(a_payment(), now) is None) != is_due(a_payment(), now)
 
 
-@pytest.mark.parametrize("now", [0, EXPIRES_AT - 1, EXPIRES_AT, EXPIRES_AT + 1])
-@pytest.mark.parametrize(
+@each("now", [0, EXPIRES_AT - 1, EXPIRES_AT, EXPIRES_AT + 1])
+@each(
     ("status", "refusal"),
     [("paid", Refusal.ALREADY_PAID), ("cancelled", Refusal.CANCELLED), ("expired", Refusal.EXPIRED)],
 )
@@ -114,12 +115,12 @@ def test_every_final_state_has_its_refusal() -> None:
     assert set(TOO_LATE) == {status for status in STATUSES if not MOVES[status]}
 
 
-@pytest.mark.parametrize(("given_back", "left"), [(0, 100), (1, 99), (99, 1), (100, 0)])
+@each(("given_back", "left"), [(0, 100), (1, 99), (99, 1), (100, 0)])
 def test_what_can_still_go_back_is_what_was_paid_without_what_went(given_back: int, left: int) -> None:
     assert left_to_refund(msgspec.structs.replace(a_payment("paid"), refunded_amount=given_back)) == left
 
 
-@pytest.mark.parametrize("status", ["pending", "cancelled", "expired"])
+@each("status", ["pending", "cancelled", "expired"])
 def test_nothing_can_go_back_of_what_was_not_paid(status: Status) -> None:
     assert left_to_refund(a_payment(status)) == 0
 
@@ -132,14 +133,14 @@ def test_a_refund_changes_the_sum_the_time_and_the_version_and_nothing_else() ->
     assert twice == msgspec.structs.replace(paid, refunded_amount=100, updated_at=4000, version=4)
 
 
-@pytest.mark.parametrize("amount", [-1, 0, 71, 100])
+@each("amount", [-1, 0, 71, 100])
 def test_a_refund_of_nothing_or_of_more_than_is_left_is_a_fault(amount: int) -> None:
     paid = moved(a_payment(), "paid", 2000, payer=3)
     with pytest.raises(AssertionError):
         refunded(refunded(paid, 30, 3000), amount, 4000)
 
 
-@pytest.mark.parametrize("status", ["pending", "cancelled", "expired"])
+@each("status", ["pending", "cancelled", "expired"])
 def test_a_refund_of_what_was_not_paid_is_a_fault(status: Status) -> None:
     with pytest.raises(AssertionError):
         refunded(a_payment(status), 1, 2000)
@@ -155,7 +156,7 @@ def test_each_version_since_the_payment_became_final_comes_back_as_it_was(amount
         assert at_version(history[-1], **same) == was
 
 
-@pytest.mark.parametrize("version", [-1, 0, 1, 3])
+@each("version", [-1, 0, 1, 3])
 def test_a_version_from_before_it_was_final_or_that_is_not_there_yet_is_a_fault(version: int) -> None:
     with pytest.raises(AssertionError):
         at_version(moved(a_payment(), "paid", 2000, payer=3), version=version, updated_at=1, refunded_amount=0)

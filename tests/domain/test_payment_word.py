@@ -6,7 +6,6 @@
 import unicodedata
 from typing import Any, Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from qirsh.domain.limits import (
     PAYMENT_WORDS_MAX,
 )
 from qirsh.domain.payment_word import amount_word, fold, is_askable, text_word, words_in, words_of
+from tests.each import each
 
 # What people here write in, with the letters that capitals, dots and hamza make hard.
 LETTERS: Final = st.sampled_from(
@@ -29,7 +29,7 @@ texts = st.lists(LETTERS | st.sampled_from(" -_/.,\n"), max_size=60).map("".join
 # Folding.
 
 
-@pytest.mark.parametrize(
+@each(
     "spellings",
     [
         ("Istanbul", "ISTANBUL", "İstanbul", "ıstanbul", "istanbul", "I\u0307stanbul"),
@@ -54,7 +54,7 @@ def test_spellings_of_one_word_are_one(spellings: tuple[str, ...]) -> None:
     assert len(words_in(spellings[0])) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [("kahve", "kahvе"), ("سعد", "سعيد"), ("ok", "0k"), ("12", "21"), ("can", "cam")],
 )
@@ -97,7 +97,7 @@ def test_letters_of_all_the_world_are_folded_without_being_kept() -> None:
 # Words.
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("", []),
@@ -165,7 +165,7 @@ def test_a_payment_has_a_bounded_number_of_words_and_the_reference_comes_first()
 # By the texts under keys of the metadata.
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "word"),
     [
         ("web", "web"),
@@ -191,13 +191,13 @@ def test_each_text_under_a_key_has_its_word_however_many_there_are() -> None:
     assert set(map(str, range(50))) <= {*found(note=many, metadata=metadata)}
 
 
-@pytest.mark.parametrize("letter", ["x", "ق", "😀"])
+@each("letter", ["x", "ق", "😀"])
 def test_a_text_can_be_asked_for_up_to_its_limit_of_characters_whatever_they_weigh(letter: str) -> None:
     assert is_askable(letter * METADATA_FILTER_CHARACTERS_MAX)
     assert not is_askable(letter * (METADATA_FILTER_CHARACTERS_MAX + 1))
 
 
-@pytest.mark.parametrize("value", [1, 1.0, True, None, ["web"], {"channel": "web"}])
+@each("value", [1, 1.0, True, None, ["web"], {"channel": "web"}])
 def test_nothing_but_a_text_can_be_asked_for(value: object) -> None:
     assert not is_askable(value)
 
@@ -209,7 +209,7 @@ def test_whoever_asks_for_a_text_looks_where_it_was_written_down(metadata: dict[
     assert {text_word(text) for text in metadata.values() if is_askable(text)} <= {*written}
 
 
-@pytest.mark.parametrize("letter", ["same ", "شاي "])
+@each("letter", ["same ", "شاي "])
 def test_of_long_texts_the_beginning_is_looked_at(letter: str) -> None:
     long = letter * (PAYMENT_WORD_TEXT_MAX // len(letter) - 1)
     assert "seen" in found(metadata={"a": f"{long[:-20]} seen"})

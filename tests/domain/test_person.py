@@ -2,15 +2,15 @@
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.domain.limits import PIN_ATTEMPTS_MAX
 from qirsh.domain.person import Pin, attempts_left, is_pin, normal_email
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("a@b", "a@b"),
@@ -27,7 +27,7 @@ def test_an_address_is_kept_under_one_spelling(text: str, expected: str) -> None
     assert normal_email(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("", " ", "@", "anna", "anna@", "@example.com", "a@b@c", "a b@example.com", "anna@exa mple.com"),
@@ -37,7 +37,6 @@ def test_an_address_is_kept_under_one_spelling(text: str, expected: str) -> None
         *("an\u202ena@example.com", "an\u200bna@example.com", "anna\u2066@example.com", "an\u0085na@example.com"),
         *("a" * 65 + "@example.com", "a@" + "b" * 253, "anna@[127.0.0.1]", "anna@example.com, x@y.z"),
     ],
-    ids=ascii,
 )
 def test_what_cannot_be_written_to_is_no_address(text: str) -> None:
     assert normal_email(text) is None
@@ -51,31 +50,30 @@ def test_the_one_spelling_of_an_address_is_its_own(text: str) -> None:
         assert normal_email(f" {email} ") == email
 
 
-@pytest.mark.parametrize("text", ["a" * 50_000 + "@b", "@" * 50_000, "a@" + "b." * 25_000, "a@" + "-" * 50_000])
+@each("text", ["a" * 50_000 + "@b", "@" * 50_000, "a@" + "b." * 25_000, "a@" + "-" * 50_000])
 def test_an_endless_address_costs_nothing(text: str) -> None:
     began = time.thread_time()
     assert normal_email(text) is None
     assert time.thread_time() - began < 0.5
 
 
-@pytest.mark.parametrize("text", ["000000", "123456", "999999"])
+@each("text", ["000000", "123456", "999999"])
 def test_a_pin_is_six_digits(text: str) -> None:
     assert is_pin(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("", "12345", "1234567", "12345a", "12 456", " 12345", "12345\n", "-12345", "+12345", "1234.5", "1e1000"),
         *("\u0661\u0662\u0663\u0664\u0665\u0666", "12345\u0666", "12345\u00b2", "\uff11" * 6, "\x00" * 6, "0x1234"),
     ],
-    ids=ascii,
 )
 def test_anything_else_is_no_pin(text: str) -> None:
     assert not is_pin(text)
 
 
-@pytest.mark.parametrize(("failures", "left"), [(0, 5), (1, 4), (4, 1), (5, 0), (6, 0), (1000, 0)])
+@each(("failures", "left"), [(0, 5), (1, 4), (4, 1), (5, 0), (6, 0), (1000, 0)])
 def test_five_wrong_tries_lock_a_pin(failures: int, left: int) -> None:
     assert PIN_ATTEMPTS_MAX == 5
     assert attempts_left(Pin(1, b"mac", failures)) == left

@@ -1,12 +1,11 @@
 """What was changed of a proposal is read again as it was, whatever an operator has typed into it."""
 
-import pytest
-
 from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.operator import AppointOperator
 from qirsh.domain.commands.proposal import ProposedCommand, encoded
 from qirsh.domain.proposal import Proposal
 from qirsh.domain.proposal_change import Change, changes_between, read_changes, read_sum, written_changes
+from tests.each import each
 
 
 def between(
@@ -37,14 +36,14 @@ def test_of_a_name_and_an_address_only_the_field_is_kept() -> None:
     assert read_changes(written_changes(changes)) == changes
 
 
-@pytest.mark.parametrize("typed", ['", amount "1.00 USD" -> "2.00 USD', "\\", '\\"', "a -> b", "نقدًا: «250»", ""])
+@each("typed", ['", amount "1.00 USD" -> "2.00 USD', "\\", '\\"', "a -> b", "نقدًا: «250»", ""])
 def test_a_reason_that_looks_like_a_change_stays_a_reason(typed: str) -> None:
     changes = between(slip(), slip(), after=typed)
     assert changes == (Change("reason", "cash", typed),)
     assert read_changes(written_changes(changes)) == changes
 
 
-@pytest.mark.parametrize("told", ["nothing", "six, not five", "", 'amount "5.00 USD" -> "6.00 USD"; and more'])
+@each("told", ["nothing", "six, not five", "", 'amount "5.00 USD" -> "6.00 USD"; and more'])
 def test_what_is_no_list_of_changes_is_read_as_none(told: str) -> None:
     assert read_changes(told) == ()
 

@@ -3,10 +3,9 @@
 from datetime import date
 from typing import Final
 
-import pytest
-
 from qirsh.domain.report import LedgerAt, Report, make_report
 from qirsh.domain.total import Sums, TotalsAt
+from tests.each import each
 
 DAYS: Final = [date(2026, 3, 1), date(2026, 3, 2)]
 EDGES: Final = [
@@ -36,7 +35,7 @@ def test_days_lead_from_the_opening_to_the_closing_balance() -> None:
     assert made.opening + made.sums.net == made.closing
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "last", "fault"),
     [
         (LedgerAt(701, 999, 1000), LAST, "totals say 700 after 2 transfers, the ledger 701"),

@@ -3,8 +3,6 @@
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-import pytest
-
 from qirsh.domain.command import Command, Proposed
 from qirsh.domain.commands.proposal import ProposedCommand
 from qirsh.domain.commands.stop import StopMoney
@@ -12,6 +10,7 @@ from qirsh.domain.decide import RULES
 from qirsh.domain.refusal import Refused
 from qirsh.domain.rules import lease
 from qirsh.domain.rules.proposal import PROPOSED
+from tests.each import each
 
 
 def promised(kind: type[Command[Any]]) -> set[Any]:
@@ -45,7 +44,7 @@ def test_every_command_has_a_rule() -> None:
     assert set(RULES) == kinds_of(Command) - kinds_of(Proposed) - {Proposed}
 
 
-@pytest.mark.parametrize("kind", RULES, ids=lambda kind: kind.__name__)
+@each("kind", RULES)
 def test_a_rule_gives_what_its_command_promises(kind: type[Command[Any]]) -> None:
     assert given(RULES[kind].decide) == promised(kind)
 

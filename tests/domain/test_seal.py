@@ -2,13 +2,13 @@
 
 import hashlib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.domain import seal
 from qirsh.domain.seal import NOTHING, Cover, Link
 from tests.chain import follows, sections
+from tests.each import each
 
 DIGEST = "ab" * 32
 COVERS = (
@@ -32,7 +32,7 @@ def test_another_implementation_reads_the_same() -> None:
     assert told["transfer"].covered() == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         ("qirsh seal 1", "qirsh seal 2"),

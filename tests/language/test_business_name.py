@@ -3,14 +3,14 @@
 # Letters that only look alike are what this is about.
 # ruff: noqa: RUF001
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.language.business_name import is_plain_name, look_alike, resembles_service, skeleton
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         *("Souq Al-Nour", "سوق النور", "Yılmaz Kitabevi", "<Bakery> & Söhne", "Café №1 (Damascus)", "A+B GmbH®"),
@@ -21,7 +21,7 @@ def test_usual_names_are_plain(name: str) -> None:
     assert is_plain_name(name)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         *("✓ Verified business", "Shop ✔", "☑ Shop", "✅Shop", "Shop √", "⭐ Shop", "Shop 🔒", "Sh\u200dop"),
@@ -32,7 +32,7 @@ def test_badges_and_hidden_letters_are_not(name: str) -> None:
     assert not is_plain_name(name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         ("Olive Corner", "OLIVE CORNER"),
@@ -53,12 +53,12 @@ def test_names_that_look_alike_are_found(one: str, other: str) -> None:
     assert look_alike(one, other)
 
 
-@pytest.mark.parametrize(("one", "other"), [("Olive Corner", "Olive Garden"), ("سوق النور", "سوق النهر"), ("+", "-")])
+@each(("one", "other"), [("Olive Corner", "Olive Garden"), ("سوق النور", "سوق النهر"), ("+", "-")])
 def test_others_are_not(one: str, other: str) -> None:
     assert not look_alike(one, other)
 
 
-@pytest.mark.parametrize("name", ["Qirsh", "QIRSH Support", "Qіrѕh", "q-i-r-s-h", "Qirsh Verified", "خدمة قرش"])
+@each("name", ["Qirsh", "QIRSH Support", "Qіrѕh", "q-i-r-s-h", "Qirsh Verified", "خدمة قرش"])
 def test_names_of_the_service_are_found(name: str) -> None:
     assert resembles_service(name)
 

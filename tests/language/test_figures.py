@@ -3,7 +3,6 @@
 from typing import Final
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.language.catalog import LANGUAGES
 from qirsh.language.figures import currency_name, day, day_and_time, duration, money, time_zone_name
 from qirsh.language.local_time import UTC_ZONE
+from tests.each import each
 
 MOMENT: Final = 1_794_233_100_999  # 2026-11-09 14:05:00.999 UTC
 MINUTE: Final = 60_000
@@ -19,7 +19,7 @@ HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "english", "turkish"),
     [
         (0, "0.00", "0,00"),
@@ -88,7 +88,7 @@ def test_a_moment_lies_in_the_day_of_its_zone() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("milliseconds", "english", "arabic", "turkish"),
     [
         (-5, "less than a minute", "أقل من دقيقة", "bir dakikadan az"),

@@ -4,11 +4,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.language.local_time import UTC_ZONE, local_day, local_timestamp, midnight_ms
+from tests.each import each
 
 HOUR: Final = 3_600_000
 # Some change their clocks at midnight, by half an hour, or not at all.
@@ -28,7 +28,7 @@ def test_a_day_begins_where_the_one_before_it_ends(day: date, key: str) -> None:
     assert local_day(midnight_ms(day + timedelta(days=1), zone) - 1, zone) == day
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "day", "hours"),
     [
         ("Europe/Berlin", date(2027, 3, 28), 23),

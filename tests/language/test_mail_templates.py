@@ -3,13 +3,12 @@
 import re
 import unicodedata
 
-import pytest
-
 from qirsh.language.catalog import LANGUAGES
 from qirsh.language.local_time import UTC_ZONE
 from qirsh.language.mail_kind import Alone
 from qirsh.language.mail_templates import KINDS
 from qirsh.language.mail_text import compose
+from tests.each import each
 from tests.language.letters import BASE_URL, EVERY_LETTER
 
 AT = 1_800_000_000_000
@@ -20,8 +19,8 @@ def composed(kind: str, language: str = "en", **changes: str | int) -> tuple[str
     return compose(kind, language, {**EVERY_LETTER[kind], **changes}, at=AT, base_url=BASE_URL, zone=UTC_ZONE)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("kind", KINDS)
+@each("language", LANGUAGES)
+@each("kind", KINDS)
 def test_every_mail_is_whole_in_every_language(kind: str, language: str) -> None:
     subject, body = composed(kind, language)
     assert subject
@@ -44,7 +43,7 @@ def test_the_samples_are_of_every_kind() -> None:
     assert list(EVERY_LETTER) == list(KINDS)
 
 
-@pytest.mark.parametrize(
+@each(
     "kind",
     [
         *("password_changed", "email_changed", "pin_changed", "second_factor_on", "second_factor_off"),
@@ -82,7 +81,7 @@ GIVEN = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "word"), GIVEN)
+@each(("kind", "word"), GIVEN)
 def test_what_somebody_gave_us_is_one_line_apart_and_neither_link_nor_turned_around(kind: str, word: str) -> None:
     subject, body = composed(kind, **{word: FORGED})
     plain_subject, plain = composed(kind)
@@ -98,7 +97,7 @@ def test_what_somebody_gave_us_is_one_line_apart_and_neither_link_nor_turned_aro
         assert not re.search(r"[\r\n\u2028\u202e]|[a-z]\.\w|:/", subject)
 
 
-@pytest.mark.parametrize(
+@each(
     "link",
     [
         *("http://evil.example", "HTTPS://EVIL.EXAMPLE", "http://2130706433/", "//evil.example", "evil.example/x"),

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-import pytest
 from babel.messages.catalog import Catalog, Message
 
 from qirsh.language.catalog import LANGUAGES, choose, language, plural, text, translations
+from tests.each import each
 from tests.language.texts import TRANSLATED, found_texts, path_of, translated_texts, updated
 
 PLACEHOLDER: Final = re.compile(r"%(?:\((\w+)\))?[a-zA-Z%]")
@@ -52,19 +52,19 @@ def placeholder_faults(message: Message) -> list[str]:
     return told
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
+@each("code", TRANSLATED)
 def test_every_text_is_translated(code: str) -> None:
     found = found_texts()
     assert len(found) > 100
     assert faults(found, translated_texts(code)) == []
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
+@each("code", TRANSLATED)
 def test_the_file_is_as_make_messages_writes_it(code: str) -> None:
     assert path_of(code).read_text() == updated(code)
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
+@each("code", TRANSLATED)
 def test_translations_use_the_digits_and_marks_of_the_house(code: str) -> None:
     everything = " ".join(string for message in translated_texts(code) for string in forms(message.string))
     assert not re.search("[\u0660-\u0669\u06f0-\u06f9]", everything)
@@ -115,7 +115,7 @@ def test_each_language_is_named_in_itself() -> None:
     assert all(translations(code) is translations(code) for code in LANGUAGES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("header", "code"),
     [
         ("", "en"),

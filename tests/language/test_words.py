@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import pytest
 from babel.messages.catalog import Catalog, Message
 
 from qirsh.language.catalog import LANGUAGES
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.routes import ROUTES
+from tests.each import each
 from tests.language.texts import TRANSLATED, found_texts, translated_texts
 
 WORDS: Final = Path(__file__).parents[2] / "docs" / "words"
@@ -88,14 +88,14 @@ def english_texts() -> list[str]:
     return texts + [route.doc.summary for route in ROUTES if route.doc is not None]
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
+@each("code", TRANSLATED)
 def test_each_term_has_one_translation(code: str) -> None:
     table = terms(code)
     assert len(table) > 20
     assert list(other_terms(translated_texts(code), table)) == []
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
+@each("code", TRANSLATED)
 def test_each_term_that_is_translated_is_used(code: str) -> None:
     everything = english_texts()
     assert [term for term in terms(code) if not any(has_term(term, text) for text in everything)] == []
@@ -107,7 +107,7 @@ def test_no_english_text_has_a_word_that_we_do_not_use() -> None:
     assert [(word, text) for text in english_texts() for word in unused if has_word(word, text)] == []
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
+@each("code", TRANSLATED)
 def test_no_translation_has_a_word_that_we_do_not_use(code: str) -> None:
     unused = words_not_used(code)
     assert unused
