@@ -17,10 +17,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.browser.sight import Sight
-from tests.live import Call, Customer, Live, Merchant, create, live, post, retrieve, wait_until
+from tests.browser.sight import Axe, Sight
+from tests.live import Call, Customer, Live, Merchant, create, live, post, retrieve
+from tests.waiting import wait_until
 from tests.web.webhooks import OWN_NETWORKS
 from tests.workers.post_office import PostOffice, post_office
 
@@ -30,6 +31,11 @@ PHONE: Final[dict[str, Any]] = {
     "is_mobile": True,
     "has_touch": True,
 }
+# Playwright would give up after half a minute, or five seconds; what hangs is ended by pytest.
+NEVER_MS: Final = 7_200_000
+expect.set_options(timeout=NEVER_MS)
+# A process less, and no JavaScript compiled better than it pays on pages that live for a second.
+_FLAGS: Final = ["--in-process-gpu", "--js-flags=--no-opt --no-maglev"]
 # Where pictures of all screens are kept; if it is not told, of those that are at fault, in a folder of the test run.
 # A server would not know the name.
 _SHOTS: Final = os.environ.pop("QIRSH_SHOTS", "")
@@ -119,7 +125,7 @@ class Scene:
 
     def mailed_code(self, address: str) -> str:
         """That of the first mail with a code that has come to this address."""
-        wait_until(lambda: bool(self._codes_to(address)), 30)
+        wait_until(lambda: bool(self._codes_to(address)))
         return self._codes_to(address)[0]
 
     def _codes_to(self, address: str) -> list[str]:
@@ -153,7 +159,7 @@ def scene() -> Iterator[Scene]:
     shop = ThreadingHTTPServer(("127.0.0.1", 0), ShopPage)
     threading.Thread(target=shop.serve_forever, daemon=True).start()
     shop_url = f"http://127.0.0.1:{shop.server_port}"
-    with post_office() as office, live(shops=1, people=45, more=_settings(office)) as world:
+    with post_office() as office, live(shops=0, people=0, more=_settings(office)) as world:
         ShopPage.pay_base = world.settings.base_url
         owner = world.person(verified=True)
         asked = world.act("account request", account=owner.account, name="Al-Sham Books", returnOrigins=shop_url)
@@ -184,11 +190,15 @@ def launched(scene: Scene) -> Iterator[Callable[[], Browser]]:  # noqa: ARG001 -
     chromium = shutil.which("chromium-headless-shell")
     assert chromium, "as root: apt-get install chromium-headless-shell"
     with sync_playwright() as playwright:
-        running = [playwright.chromium.launch(executable_path=chromium)]
+
+        def launch() -> Browser:
+            return playwright.chromium.launch(executable_path=chromium, args=_FLAGS, timeout=NEVER_MS)
+
+        running = [launch()]
 
         def current() -> Browser:
             if not running[-1].is_connected():
-                running.append(playwright.chromium.launch(executable_path=chromium))
+                running.append(launch())
             return running[-1]
 
         yield current
@@ -201,6 +211,12 @@ def browser(launched: Callable[[], Browser]) -> Browser:
 
 
 Open = Callable[..., Page]
+
+
+def patient(context: BrowserContext) -> BrowserContext:
+    """It waits until what it waits for happens."""
+    context.set_default_timeout(NEVER_MS)
+    return context
 
 
 @pytest.fixture
@@ -216,7 +232,7 @@ def open_page(browser: Browser, ours: list[str]) -> Iterator[Open]:
     contexts: list[BrowserContext] = []
 
     def opened(**options: Any) -> Page:  # noqa: ANN401 - what a context takes
-        context = browser.new_context(**options)
+        context = patient(browser.new_context(**options))
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
@@ -242,10 +258,17 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(_SHOTS) if _SHOTS else tmp_path_factory.mktemp("screens")
 
 
+@pytest.fixture(scope="session")
+def axe(request: pytest.FixtureRequest) -> Axe:
+    return Axe(is_thorough=any(item.get_closest_marker("slow") for item in request.session.items))
+
+
 @pytest.fixture
-def sight(shots: Path, request: pytest.FixtureRequest) -> Iterator[Sight]:
+def sight(shots: Path, axe: Axe, request: pytest.FixtureRequest) -> Iterator[Sight]:
     """In the language that the test is given, or in Arabic."""
     given = getattr(request.node, "callspec", None)
-    made = Sight(given.params.get("code", "ar") if given else "ar", shots / request.node.name, keeps_all=bool(_SHOTS))
+    made = Sight(
+        given.params.get("code", "ar") if given else "ar", shots / request.node.name, axe, keeps_all=bool(_SHOTS)
+    )
     yield made
     assert made.faults == [], "\n".join(made.faults)

@@ -147,7 +147,7 @@ class ConsoleTown:
         self.found = self._filled()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._served.loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, self._served.loop).result()
 
     def code(self, email: str = _SECOND) -> str:
         """One that was not used yet."""
@@ -252,7 +252,7 @@ class ConsoleTown:
             json=body,
             headers={"host": urlsplit(settings.base_url).netloc}
             | ({"authorization": f"Bearer {token}"} if token else {}),
-            timeout=30,
+            timeout=None,
             trust_env=False,
         )
         assert answer.is_success, answer.text

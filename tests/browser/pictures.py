@@ -38,8 +38,9 @@ from qirsh.web.operator.control import OperatorRequest, perform
 from qirsh.web.routes import ROUTES
 from tests.app_in_thread import ServedApp, app_in_thread
 from tests.browser.tour import Stage, change_person, tour
-from tests.live import PASSWORD, PIN, free_port, wait_until
+from tests.live import PASSWORD, PIN, free_port
 from tests.operators import LONG_AGO_MS, appointed
+from tests.waiting import wait_until
 
 _BEGINNING: Final = 1_793_868_060_000  # 2026-11-05, 08:41 UTC.
 _HOST: Final = "localhost:8420"  # Also in the QR code. The browser finds whichever port is free behind it.
@@ -106,7 +107,7 @@ class Town:
         done = self.act("operator create", email=first, name="Operator", password=PASSWORD)
         self._operators.append((first, done["totpSecret"]))
         appointing = appointed(self._served.context, second, PASSWORD, by=done["person"])
-        _, secret = asyncio.run_coroutine_threadsafe(appointing, self._served.loop).result(30)
+        _, secret = asyncio.run_coroutine_threadsafe(appointing, self._served.loop).result()
         self._operators.append((second, secret))
         self._clock.advance(LONG_AGO_MS)
 
@@ -118,7 +119,7 @@ class Town:
         if self._operators:
             email, secret = self._operators[operator]
             wish = OperatorRequest(act, words, email, PASSWORD, pyotp.TOTP(secret).at(self._clock() // 1000))
-        reply = asyncio.run_coroutine_threadsafe(perform(self._served.context, wish), self._served.loop).result(30)
+        reply = asyncio.run_coroutine_threadsafe(perform(self._served.context, wish), self._served.loop).result()
         assert reply.done is not None, reply.detail
         return reply.done
 
@@ -191,7 +192,7 @@ class Town:
         """One where customers enter the amount."""
         context, made = self._served.context, f"till_{self._served.context.entropy(9).hex()}"
         finding = context.store.find(Tables.accounts, business)
-        account = asyncio.run_coroutine_threadsafe(finding, self._served.loop).result(30)
+        account = asyncio.run_coroutine_threadsafe(finding, self._served.loop).result()
         assert account is not None
         assert account.owner is not None
         opened = OpenTill(
@@ -252,7 +253,7 @@ class Town:
 
     def _submit(self, command: Command[Any]) -> None:
         submitted = self._served.context.engine.submit(command)
-        outcome = asyncio.run_coroutine_threadsafe(submitted, self._served.loop).result(30)
+        outcome = asyncio.run_coroutine_threadsafe(submitted, self._served.loop).result()
         assert not isinstance(outcome, Refused), outcome
 
     def with_payment(self, stage: Stage) -> Stage:
@@ -265,7 +266,7 @@ def take(page: Page, frame: Frame, target: Path) -> None:
     """As much of the screen as is worth showing, with the places at its bottom."""
     page.set_viewport_size({"width": frame.width, "height": frame.height_min})
     page.wait_for_load_state()
-    wait_until(lambda: bool(page.evaluate(_IS_WHOLE)), 30)
+    wait_until(lambda: bool(page.evaluate(_IS_WHOLE)))
     page.evaluate("scrollTo(0, 0)")  # Away from the field that has the focus.
     height = min(max(page.evaluate("document.documentElement.scrollHeight"), frame.height_min), frame.height_max)
     page.set_viewport_size({"width": frame.width, "height": height})

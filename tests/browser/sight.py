@@ -21,7 +21,14 @@ _AXE_RUN: Final = """rules => axe.run(document, {
     resultTypes: ["violations"],  // Of the others it need not tell each place.
 })"""
 _EVERY_RULE: Final = ("wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice")
-CONTRAST: Final = ("color-contrast",)
+_CONTRAST: Final = ("color-contrast",)
+_KINDS: Final = """() => {
+    const scheme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    const kind = element => ["type", "role", "class"].map(name => element.getAttribute(name));
+    return [...document.querySelectorAll("body *")]
+        .map(element => [scheme, element.localName, ...kind(element)].join());
+}"""
+Violation = tuple[str, list[str]]
 _LOCALE: Final = Path(catalog.__file__).parent / "locale"
 # Every text of ours with what people wrote cut out of it, and the texts that only some people hear.
 _TEXTS: Final = """() => {
@@ -43,10 +50,37 @@ _LATIN: Final = re.compile(
 )
 
 
-def violations(page: Page, rules: tuple[str, ...] = _EVERY_RULE) -> list[tuple[str, list[str]]]:
-    """What axe finds. It runs as the browser's own code, so the page's policy need not allow it."""
+class Axe:
+    """axe takes three times as long as its page.
+
+    The long run calls it on every page. `make test` skips pages whose kinds of elements, in the same colours, have
+    all passed before: a page that breaks a rule with nothing but known elements is for the long run.
+    """
+
+    def __init__(self, *, is_thorough: bool) -> None:
+        self._is_thorough = is_thorough
+        self._passed: set[str] = set()
+
+    def violations(self, page: Page) -> list[Violation]:
+        """What axe finds on a page that has something new."""
+        kinds = set() if self._is_thorough else set(page.evaluate(_KINDS))
+        if kinds and kinds <= self._passed:
+            return []
+        found = _violations(page, _EVERY_RULE, is_for_all=self._is_thorough)
+        if not found:
+            self._passed |= kinds
+        return found
+
+    def contrast(self, page: Page) -> list[Violation]:
+        """Texts that are hard to read, whatever was seen before."""
+        return _violations(page, _CONTRAST, is_for_all=self._is_thorough)
+
+
+def _violations(page: Page, rules: tuple[str, ...], *, is_for_all: bool) -> list[Violation]:
+    # It runs as the browser's own code, so the page's policy need not allow it.
     if page.evaluate("typeof axe") == "undefined":
-        page.context.add_init_script(path=AXE)  # The pages that follow have it from the start, which is cheaper.
+        if is_for_all:
+            page.context.add_init_script(path=AXE)  # The pages that follow have it from the start, which is cheaper.
         page.evaluate(AXE.read_text())
     found = page.evaluate(_AXE_RUN, rules)["violations"]
     return [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in found]
@@ -55,8 +89,9 @@ def violations(page: Page, rules: tuple[str, ...] = _EVERY_RULE) -> list[tuple[s
 class Sight:
     """A look at one screen after another of a journey in one language. Pictures are kept in order."""
 
-    def __init__(self, code: str, folder: Path, *, keeps_all: bool) -> None:
+    def __init__(self, code: str, folder: Path, axe: Axe, *, keeps_all: bool) -> None:
         self.code = code
+        self._axe = axe
         self._keeps_all = keeps_all
         self.has_script = True  # Without it axe would never answer.
         self._folder = folder
@@ -87,7 +122,7 @@ class Sight:
         yield from self._foreign([page.title().partition(" · ")[0]], is_pure=False)
         yield from self._foreign(page.evaluate(_TEXTS), is_pure=self.code == "ar")
         if self.has_script:
-            yield from violations(page)
+            yield from self._axe.violations(page)
 
     def _foreign(self, texts: list[str], *, is_pure: bool) -> Iterator[str]:
         """Those that are not in this language."""

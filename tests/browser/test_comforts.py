@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pyotp
+import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import PHONE, Open, Scene
@@ -91,6 +92,7 @@ def test_a_password_is_seen_while_it_is_typed_and_never_when_it_is_sent(scene: S
     assert not plain.locator("[data-reveal]").is_visible()
 
 
+@pytest.mark.slow
 def test_recovery_codes_are_copied_kept_in_a_file_and_printed(scene: Scene, open_page: Open, tmp_path: Path) -> None:
     page, customer = open_page(permissions=CLIPBOARD), scene.customer()
     at_home(scene, page, customer, "/wallet/security/totp")
@@ -117,8 +119,8 @@ def test_a_time_of_ones_own_is_told_by_ones_own_clock(scene: Scene, open_page: O
     shown = far.locator("time[data-zone]").first
     assert re.fullmatch(r"\d+ \w+ \d{4}\D+\d\d:\d\d GMT\+9", shown.inner_text()), shown.inner_text()
     assert "UTC" in (shown.get_attribute("title") or "")
-    near = open_page(timezone_id="UTC")
-    at_home(scene, near, customer, "/wallet/security")
+    near = open_page(timezone_id="UTC", storage_state=far.context.storage_state())
+    near.goto(f"{scene.base_url}/wallet/security")
     assert near.locator("time[data-zone]").first.inner_text().endswith("UTC")
     assert near.locator("time[data-zone]").first.get_attribute("title") is None
 

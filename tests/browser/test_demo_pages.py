@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import PHONE
+from tests.browser.conftest import PHONE, patient
 from tests.browser.sight import Sight
 from tests.browser.test_journeys import in_one_language
 from tests.cli.conftest import LAST_LINE
@@ -37,12 +37,13 @@ def beside(demo: House) -> Iterator[Beside]:
         yield Beside(demo, running)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 @in_one_language("ar")
 def test_the_receivers_page_is_whole(
     browser: Browser, beside: Beside, sight: Sight, code: str, size: dict[str, object]
 ) -> None:
-    with browser.new_context(**size, locale=code) as context:  # type: ignore[arg-type]
+    with patient(browser.new_context(**size, locale=code)) as context:  # type: ignore[arg-type]
         page = context.new_page()
         address = f"{beside.running.url}/demo/webhooks"
         page.goto(address)

@@ -4,6 +4,7 @@ import csv
 import io
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import PHONE, Open, Scene
@@ -20,6 +21,7 @@ def taken(page: Page, form: str, file: str) -> tuple[str, bytes]:
     return kept.value.suggested_filename, Path(kept.value.path()).read_bytes()
 
 
+@pytest.mark.slow
 @in_one_language("en")
 def test_an_owner_takes_payments_away_as_both_files(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     owner = scene.customer()

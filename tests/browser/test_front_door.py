@@ -17,6 +17,7 @@ NEW_PASSWORD: Final = "seven quiet lemons by the sea"
 FIRST: Final = {"en": "from one account", "ar": "من حساب واحد", "tr": "tek hesaptan"}
 
 
+@pytest.mark.slow
 @in_one_language("en")
 def test_the_first_minute_of_a_stranger(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     page = open_page(locale=code, **PHONE)
@@ -48,6 +49,7 @@ def test_the_first_minute_of_a_stranger(scene: Scene, open_page: Open, sight: Si
     sight.see(page, "back at the payment")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["ar"])
 def test_two_taps_from_a_cold_pay_page_to_paid(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()

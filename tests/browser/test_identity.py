@@ -22,7 +22,7 @@ def test_a_large_picture_is_made_smaller_before_it_is_sent(scene: Scene, open_pa
         page.locator('form[action="/sign-in"] .button').click()
     page.goto(f"{scene.base_url}/wallet/identity")
     photograph, other = tmp_path / "photograph.jpg", tmp_path / "other.jpg"
-    Image.effect_noise((5000, 3000), 90).save(photograph, quality=95)
+    Image.effect_noise((3500, 2100), 90).save(photograph, quality=95)
     assert photograph.stat().st_size > 5_000_000
     page.set_input_files("#front", photograph)
     expect(page.locator('form[action="/wallet/identity"] .button')).to_be_enabled()

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +24,7 @@ SHOPS: Final = {"en": "Olive Corner", "ar": "زاوية الزيتون", "tr": "
 
 
 def in_one_language(code: str) -> pytest.MarkDecorator:
-    """Each journey in one language each time, each language with two of them, and all together in the long run."""
+    """Each journey in one language, and in the long run in all of them."""
     long_run = [pytest.param(other, marks=pytest.mark.slow) for other in LANGUAGES if other != code]
     return pytest.mark.parametrize("code", [code, *long_run])
 
@@ -115,6 +115,7 @@ def test_a_new_customer_comes_from_a_shop_joins_and_pays_in_arabic(
     assert page.inner_text(".balance .amount .num >> text=149.02") == "149.02"
 
 
+@pytest.mark.slow
 @in_one_language("ar")
 def test_a_wallet_from_day_to_day(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()
@@ -180,6 +181,7 @@ def downloaded(page: Page, link: str) -> bytes:
     return Path(kept.value.path()).read_bytes()
 
 
+@pytest.mark.slow
 @in_one_language("tr")
 def test_a_payout_is_asked_for_and_taken_back(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()
@@ -201,6 +203,7 @@ def test_a_payout_is_asked_for_and_taken_back(scene: Scene, open_page: Open, sig
     assert scene.held(customer) == FUNDS
 
 
+@pytest.mark.slow
 @in_one_language("en")
 def test_an_account_is_secured(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()
@@ -224,8 +227,7 @@ def test_an_account_is_secured(scene: Scene, open_page: Open, sight: Sight, code
     address = page.get_attribute('a[href^="otpauth:"]', "href") or ""
     app = pyotp.parse_uri(address)
     assert isinstance(app, pyotp.TOTP)
-    now = int(time.time())
-    send(page, "/wallet/security/totp", mail_code=mail_code, code=app.at(now))
+    send(page, "/wallet/security/totp", mail_code=mail_code, code=app.now())
     recovery = page.locator(".codes li").all_inner_texts()
     assert len(set(recovery)) == 10
     sight.see(page, "recovery codes")
@@ -234,7 +236,8 @@ def test_an_account_is_secured(scene: Scene, open_page: Open, sight: Sight, code
     sight.see(page, "signed out")
     sign_in(page, scene, code, customer, NEW_PASSWORD)
     sight.see(page, "second factor is asked for")
-    send(page, "/sign-in/code", code=app.at(now + 30))
+    later = datetime.now(UTC) + timedelta(seconds=30)  # Each code is taken once.
+    send(page, "/sign-in/code", code=app.at(later))
     assert path_of(page, scene) == "/wallet"
     page.goto(f"{scene.base_url}/wallet/security")
     sight.see(page, "security with a second factor")
@@ -273,6 +276,7 @@ def press_passkey(page: Page) -> None:
         page.locator("[data-passkey-button]").click()
 
 
+@pytest.mark.slow
 @in_one_language("tr")
 def test_a_business_is_asked_for_approved_and_has_a_key(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()
@@ -306,6 +310,7 @@ def test_a_business_is_asked_for_approved_and_has_a_key(scene: Scene, open_page:
     assert re.fullmatch(r"[0-9]{16}", payment_id)
 
 
+@pytest.mark.slow
 @in_one_language("en")
 def test_settings_change_and_somebody_is_forgotten(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     person = scene.person(verified=True)

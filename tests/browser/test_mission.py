@@ -23,6 +23,7 @@ from tests.browser.conftest import Open
 from tests.browser.sight import Sight
 from tests.browser.test_journeys import send
 from tests.live import PASSWORD, PIN, free_port
+from tests.quick_passwords import quick_passwords
 from tests.web.photo import picture
 
 BEGINNING: Final = 1_793_868_060_000  # 5 November 2026, 08:41 UTC.
@@ -42,7 +43,7 @@ class Mission:
         self._served = served
 
     def run(self, work: Any) -> Any:  # noqa: ANN401 - whatever is waited for
-        return asyncio.run_coroutine_threadsafe(work, self._served.loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, self._served.loop).result()
 
     def mails_to(self, address: str) -> list[Envelope]:
         context = self._served.context
@@ -71,6 +72,7 @@ class Mission:
             f"{self.base_url}/api/v1/{path}",
             json=body,
             headers={"authorization": f"Bearer {key}"} if key else {},
+            timeout=None,
             trust_env=False,
         )
         assert answer.is_success, answer.text
@@ -129,11 +131,12 @@ def mission(tmp_path: Path, clock: ManualClock, ours: list[str]) -> Iterator[Mis
         "QIRSH_SMTP_URL": "smtp://127.0.0.1:9",  # Its mails are read where they wait.
         "QIRSH_MAIL_FROM": "Qirsh <qirsh@bank.example>",
     }
-    with app_in_thread(read_settings(settings), ROUTES, clock=clock) as served:
+    with quick_passwords(), app_in_thread(read_settings(settings), ROUTES, clock=clock) as served:
         ours.append(f"{served.settings.base_url}/")
         yield Mission(served, clock)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["en"])
 def test_from_an_empty_folder_to_a_month_that_agrees(
     mission: Mission, open_page: Open, sight: Sight, tmp_path: Path, code: str

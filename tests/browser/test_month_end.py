@@ -20,6 +20,7 @@ from tests.browser.test_journeys import in_one_language, send
 from tests.browser.test_shop_story import DESKTOP, numbers
 from tests.browser.tour import sign_in
 from tests.live import PASSWORD, PIN, free_port
+from tests.quick_passwords import quick_passwords
 
 HOUR_MS: Final = 3_600_000
 BEGINNING: Final = 1_793_868_060_000  # 5 November 2026, 08:41 UTC.
@@ -36,7 +37,7 @@ def town(tmp_path: Path, clock: ManualClock, ours: list[str]) -> Iterator[Town]:
     port = free_port()
     settings = {"QIRSH_DATA_DIR": str(tmp_path), "QIRSH_PORT": str(port), "QIRSH_RATE_LIMITS": "off"}
     settings["QIRSH_BASE_URL"] = f"http://127.0.0.1:{port}"
-    with app_in_thread(read_settings(settings), ROUTES, clock=clock) as served:
+    with quick_passwords(), app_in_thread(read_settings(settings), ROUTES, clock=clock) as served:
         town = Town(served, clock)
         ours.append(f"{town.base_url}/")
         town.found()
@@ -44,6 +45,7 @@ def town(tmp_path: Path, clock: ManualClock, ours: list[str]) -> Iterator[Town]:
         town.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screen", [PHONE, pytest.param(DESKTOP, marks=pytest.mark.slow)], ids=["phone", "desktop"])
 @in_one_language("tr")
 def test_what_was_taken_reaches_the_bank_and_the_month_adds_up(

@@ -20,6 +20,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.route import Route
 from tests.app_in_thread import app_in_thread
+from tests.browser.conftest import patient
 from tests.browser.passkey_device import give_device
 from tests.live import free_port
 
@@ -113,7 +114,7 @@ def pages(tmp_path: Path) -> Iterator[Pages]:
 def page(browser: Browser) -> Iterator[Page]:
     """Watched: no error, no violation of the policy."""
     faults: list[str] = []
-    context = browser.new_context()
+    context = patient(browser.new_context())
     opened = context.new_page()
     opened.on("pageerror", lambda error: faults.append(str(error)))
     opened.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
@@ -127,8 +128,15 @@ def press(page: Page, address: str) -> None:
     page.get_by_role("button", name="Use a passkey").click()
 
 
-@pytest.mark.parametrize("script", ["", _WITHOUT_PARSERS], ids=["with the browser's parsers", "with our own"])
-@pytest.mark.parametrize("is_named", [True, False], ids=["named", "discovered"])
+@pytest.mark.parametrize(
+    ("script", "is_named"),
+    [
+        pytest.param("", True, id="named, with the browser's parsers"),
+        pytest.param(_WITHOUT_PARSERS, False, id="discovered, with our own"),
+        pytest.param("", False, id="discovered, with the browser's parsers", marks=pytest.mark.slow),
+        pytest.param(_WITHOUT_PARSERS, True, id="named, with our own", marks=pytest.mark.slow),
+    ],
+)
 def test_a_passkey_is_made_and_used_in_a_browser(pages: Pages, page: Page, script: str, *, is_named: bool) -> None:
     page.add_init_script(script)
     give_device(page)
@@ -164,7 +172,7 @@ def test_nothing_is_offered_where_it_would_not_work(pages: Pages, page: Page, br
     page.add_init_script("delete window.PublicKeyCredential;")
     page.goto(f"{pages.base_url}/use")
     assert not page.locator("[data-passkey-offer]").is_visible()
-    context = browser.new_context(java_script_enabled=False)
+    context = patient(browser.new_context(java_script_enabled=False))
     plain = context.new_page()
     plain.goto(f"{pages.base_url}/use")
     assert plain.get_by_label("PIN").is_visible()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import PHONE, Open, Scene
-from tests.browser.sight import violations
+from tests.browser.sight import Axe
 
 _SHOWN: Final = "elements => elements.filter(e => e.checkVisibility()).map(e => e.id || e.dataset.find)"
 
@@ -21,6 +21,7 @@ def find(page: Page, wanted: str) -> tuple[list[str], list[str]]:
     return shown(page, ".docs-call"), shown(page, ".docs-call .field")
 
 
+@pytest.mark.slow
 def test_without_a_script_everything_is_there_but_the_search(scene: Scene, open_page: Open) -> None:
     page = open_page(**PHONE, java_script_enabled=False)
     page.goto(f"{scene.base_url}/docs")
@@ -28,6 +29,7 @@ def test_without_a_script_everything_is_there_but_the_search(scene: Scene, open_
     assert page.locator(".docs-call >> visible=true").count() > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_script", [False, True])
 def test_one_choice_shows_the_samples_of_a_language(scene: Scene, open_page: Open, *, has_script: bool) -> None:
     page = open_page(**PHONE, java_script_enabled=has_script)
@@ -70,6 +72,7 @@ def test_a_search_finds_calls_fields_and_codes(scene: Scene, open_page: Open) ->
     assert find(page, "")[0] == everything
 
 
+@pytest.mark.slow
 def test_a_deep_link_leads_to_its_call(scene: Scene, open_page: Open) -> None:
     page = open_page()
     page.goto(f"{scene.base_url}/docs#walletRemotePaymentsPay")
@@ -77,20 +80,21 @@ def test_a_deep_link_leads_to_its_call(scene: Scene, open_page: Open) -> None:
     assert 0 <= top < 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "colours"),
     [
-        pytest.param({}, "light", id="desktop-light", marks=pytest.mark.slow),
+        pytest.param({}, "light", id="desktop-light"),
         pytest.param(PHONE, "dark", id="phone-dark"),
-        pytest.param({}, "dark", id="desktop-dark", marks=pytest.mark.slow),
-        pytest.param(PHONE, "light", id="phone-light", marks=pytest.mark.slow),
+        pytest.param({}, "dark", id="desktop-dark"),
+        pytest.param(PHONE, "light", id="phone-light"),
     ],
 )
 def test_it_fits_the_screen_and_has_no_barriers(
-    scene: Scene, open_page: Open, device: dict[str, object], colours: str
+    scene: Scene, open_page: Open, axe: Axe, device: dict[str, object], colours: str
 ) -> None:
     page = open_page(**device, color_scheme=colours)
     page.goto(f"{scene.base_url}/docs")
     assert page.viewport_size is not None
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
-    assert violations(page) == []
+    assert axe.violations(page) == []

@@ -1,5 +1,7 @@
 """A till from the dashboard to the pay page of a customer, on a phone: no barrier, nothing too wide, one language."""
 
+import pytest
+
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import Sight
 from tests.browser.test_business_pages import owner
@@ -7,6 +9,7 @@ from tests.browser.test_journeys import follow, in_one_language, path_of, send, 
 from tests.live import Customer
 
 
+@pytest.mark.slow
 @in_one_language("ar")
 def test_a_till_is_opened_used_and_closed(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     stage, _ = owner(scene, code)

@@ -40,7 +40,6 @@ def test_no_page_is_wider_than_a_phone(
 ) -> None:
     account, payment = shop
     page = open_page(**PHONE)
-    page.set_default_timeout(10_000)
     page.goto(f"{scene.base_url}/pay/{payment}?lang={code}")
     seen = {"pay": page.evaluate(WIDEST)}
     page.goto(f"{scene.base_url}/pay/{payment}/cancel")
