@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
@@ -89,7 +89,7 @@ def opened_books(server: PostgresServer | None, folder: Path, *, has_guards: boo
             file = stack.enter_context(hand_on_a_copy(filled_file(), folder))
             if not has_guards:
                 file.disarm()
-            hand, store = file, open_store(file.path)
+            hand, store = file, cast("Store", open_store(file.path))
         else:
             url = stack.enter_context(server.database(filled_on(server) if has_guards else disarmed_on(server)))
             hand = stack.enter_context(closing(PostgresHand(url, is_kept=True)))

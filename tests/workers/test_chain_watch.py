@@ -80,6 +80,7 @@ def watched(engine: PostgresServer | None) -> Iterator[Watched]:
         yield made
 
 
+@pytest.mark.both_engines
 def test_each_look_remembers_how_far_the_chain_goes(watched: Watched) -> None:
     first = watched.seen()
     with watched.world.books() as books:
@@ -94,6 +95,7 @@ def test_each_look_remembers_how_far_the_chain_goes(watched: Watched) -> None:
     assert watched.seen().number == first.number + 1
 
 
+@pytest.mark.both_engines
 def test_a_chain_that_is_shorter_than_it_was_stops_money_once_and_says_since_when(
     watched: Watched, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -156,6 +158,7 @@ def test_a_stop_of_another_reason_is_followed_by_one_of_this_once_it_is_lifted(w
     ]
 
 
+@pytest.mark.both_engines
 def test_what_another_process_has_stopped_for_the_same_is_not_stopped_twice(watched: Watched) -> None:
     watched.meddle("seal", CUT)
     watched.look()

@@ -96,6 +96,7 @@ def test_every_rule_of_good_books_has_held_within_two_rounds(engine: PostgresSer
         assert [kept[name].held_at for name in audited.TOLD] == [world.now_ms()] * len(audited.TOLD)
 
 
+@pytest.mark.both_engines
 def test_sums_by_kind_are_of_all_balances_and_come_to_zero(engine: PostgresServer | None) -> None:
     with in_process(engine, shops=1, people=2) as world:
         payment = world.payment(world.merchants[0])

@@ -74,6 +74,7 @@ def tried(world: InProcess, endpoint: str, *sequences: int, is_failure: bool = F
     world.run(world.context.engine.submit(command))
 
 
+@pytest.mark.both_engines
 def test_they_go_after_their_days_and_the_events_stay(world: InProcess, shop: Merchant) -> None:
     endpoint, first = hooked(world, shop, 3)
     events = counted(world, "event")
@@ -106,6 +107,7 @@ def test_what_waits_stays_until_its_endpoint_is_removed(world: InProcess, shop: 
     assert kept(world) == []
 
 
+@pytest.mark.both_engines
 def test_many_go_in_steps(world: InProcess, shop: Merchant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery_cleaner, "WEBHOOK_FORGOTTEN_AT_ONCE", 2)
     endpoint, first = hooked(world, shop, 5)

@@ -40,6 +40,7 @@ def shown(world: InProcess) -> str:
     return account
 
 
+@pytest.mark.both_engines
 def test_pictures_go_some_days_after_the_decision_and_the_facts_stay(world: InProcess) -> None:
     accepted, rejected, waiting = shown(world), shown(world), shown(world)
     world.clock.advance(100 * DAY_MS)
@@ -73,6 +74,7 @@ def test_a_challenge_goes_when_it_is_over_and_its_successor_stays(world: InProce
         assert books.select("SELECT email FROM challenge") == [("two@x.example",)]
 
 
+@pytest.mark.both_engines
 def test_sessions_that_an_erased_person_left_behind_go_and_no_others(
     world: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

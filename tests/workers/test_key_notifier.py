@@ -47,6 +47,7 @@ def issue(world: InProcess, shop: Merchant, days: int, *, test: bool = False) ->
     return str(world.act("key issue", account=shop.account, expiresInDays=days, test=test, name="Till")["id"])
 
 
+@pytest.mark.both_engines
 def test_an_owner_is_told_two_weeks_before_and_once(world: InProcess, shop: Merchant) -> None:
     key_id = issue(world, shop, 30)
     key = world.run(world.context.store.find(Tables.api_keys, key_id))

@@ -102,6 +102,7 @@ def test_more_than_fit_into_a_look_end_one_look_after_the_other(
     assert world.act("proposal list")["items"] == []
 
 
+@pytest.mark.both_engines
 def test_two_that_look_at_once_end_each_of_them_once(world: InProcess) -> None:
     for number in range(3):
         ask(world, f"slip {number}")

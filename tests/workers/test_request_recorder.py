@@ -90,6 +90,7 @@ def test_who_has_a_key_where_it_may_not_be_used_does_not_use_it(notes: Notes) ->
     assert (notes.ids(), notes.uses()) == (["req_1"], [])
 
 
+@pytest.mark.both_engines
 def test_requests_go_after_seven_days_a_step_at_a_time(notes: Notes) -> None:
     world, context = notes.world, notes.world.context
     now = world.now_ms()

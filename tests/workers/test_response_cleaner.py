@@ -30,6 +30,7 @@ def cleaned(world: InProcess) -> set[str]:
         return {key for (key,) in books.select("SELECT key FROM stored_response")}
 
 
+@pytest.mark.both_engines
 def test_they_go_when_their_term_is_long_over_and_new_ones_stay(world: InProcess) -> None:
     before = cleaned(world)
     old = {f"old {number}" for number in range(7)}
@@ -59,6 +60,7 @@ def test_a_key_that_is_used_again_meanwhile_stays(world: InProcess) -> None:
     assert world.data(create(merchant.key, amount=1).once("again"))["id"] == second
 
 
+@pytest.mark.both_engines
 def test_a_key_that_is_forgotten_and_used_at_once_makes_one_payment(world: InProcess) -> None:
     merchant = world.merchants[0]
     for number in range(10):

@@ -79,6 +79,7 @@ def test_a_served_process_seals_entries_and_transfers(served: Live) -> None:
     assert violations(served) == []
 
 
+@pytest.mark.both_engines
 def test_a_process_that_was_killed_is_made_up_for_at_the_next_start(served: Live) -> None:
     served.act("account suspend", account=served.merchants[0].account)
     served.process.kill()
@@ -107,6 +108,7 @@ def test_what_is_new_waits_for_a_second_look_so_that_others_can_commit(still: In
     assert covered(still) == stored(still)
 
 
+@pytest.mark.both_engines
 def test_many_rows_become_several_seals_at_once(still: InProcess) -> None:
     one, before = sealer(still), seals(still)
     still.database.meddle("audit", many_audit_entries(9000))
@@ -116,6 +118,7 @@ def test_many_rows_become_several_seals_at_once(still: InProcess) -> None:
     assert covered(still) == stored(still)
 
 
+@pytest.mark.both_engines
 def test_two_who_seal_at_once_make_one_chain(still: InProcess) -> None:
     one, two = sealer(still), sealer(still)
     still.run(_both(one, two))

@@ -63,6 +63,7 @@ def mark(world: InProcess) -> bytes:
     return found.value
 
 
+@pytest.mark.both_engines
 def test_what_is_sealed_is_sealed_anew_and_the_old_secret_is_not_needed_any_more(world: InProcess) -> None:
     both, alone = keyrings(world)
     people = [shown(world, world.context.keyring) for _ in range(2)]
@@ -172,6 +173,7 @@ def test_notes_of_operators_are_sealed_anew(world: InProcess) -> None:
     assert reseal(world, both) == 0
 
 
+@pytest.mark.both_engines
 def test_the_digest_of_a_document_is_made_anew_and_still_matches(world: InProcess) -> None:
     both, alone = keyrings(world)
     old = world.context.keyring

@@ -74,6 +74,7 @@ def join(world: InProcess, shop: Merchant, role: Role) -> Customer:
     return person
 
 
+@pytest.mark.both_engines
 def test_owner_and_accountants_are_told_once_in_the_morning_of_the_first(world: InProcess) -> None:
     shop = world.merchants[0]
     accountant = join(world, shop, "accountant")
@@ -119,6 +120,7 @@ def test_the_month_is_that_of_the_business(world: InProcess) -> None:
     assert [told[-1]["month"] for told in tell(world)] == ["April 2027"]
 
 
+@pytest.mark.both_engines
 def test_of_two_who_look_at_once_one_tells(world: InProcess) -> None:
     at(world, 2027, 3, 10)
     for shop in world.merchants[:2]:

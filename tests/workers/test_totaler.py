@@ -78,6 +78,7 @@ def busy_day(world: InProcess) -> None:
     world.data(trial(merchant.test_key, "pay", world.data(create(merchant.test_key, amount=77))["id"]))
 
 
+@pytest.mark.both_engines
 def test_every_figure_of_a_shop_is_counted_live_and_test(world: InProcess) -> None:
     [merchant] = world.merchants
     busy_day(world)
@@ -118,6 +119,7 @@ def test_only_the_last_row_grows_and_a_clock_that_goes_back_changes_no_finished_
     assert world.violations() == []
 
 
+@pytest.mark.both_engines
 def test_nothing_is_counted_twice_whoever_counts_and_how_often(world: InProcess) -> None:
     [merchant], customers = world.merchants, world.customers
     for number in range(5):
@@ -159,6 +161,7 @@ def test_one_that_dies_between_reading_and_committing_has_counted_nothing_and_th
     assert figures(rows_of(world, merchant.account)[-1]) == {"taken": 5, "taken_count": 1}
 
 
+@pytest.mark.both_engines
 def test_who_was_overtaken_between_reading_and_committing_reads_again(
     world: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +216,7 @@ def test_the_place_among_the_seals_is_kept_and_nothing_is_looked_at_again(world:
     assert world.run(counted(world)) <= 2  # The round over all balances.
 
 
+@pytest.mark.both_engines
 def test_what_no_seal_tells_of_is_found_among_the_balances(world: InProcess) -> None:
     [merchant], [customer, _] = world.merchants, world.customers
     world.paid(merchant, customer, amount=5)
@@ -224,6 +228,7 @@ def test_what_no_seal_tells_of_is_found_among_the_balances(world: InProcess) -> 
     assert rows_of(world, merchant.account)[-1].taken == 5
 
 
+@pytest.mark.both_engines
 def test_where_seals_are_many_the_balances_are_looked_at_instead(
     world: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def speaks(world: InProcess, email: str, language: str) -> None:
     world.run(changed())
 
 
+@pytest.mark.both_engines
 def test_one_that_fails_for_an_hour_is_told_once_and_so_is_that_it_works_again(desk: Desk) -> None:
     world, to = desk.world, desk.shop.email
     speaks(world, to, "tr")
@@ -208,6 +209,7 @@ def test_nothing_is_told_while_the_account_may_not_act(desk: Desk) -> None:
     assert (desk.tell(), desk.kinds()) == (1, ["webhook_gone"])
 
 
+@pytest.mark.both_engines
 def test_nobody_is_told_twice_whoever_looks(desk: Desk) -> None:
     desk.tried(desk.first, 410)
 
