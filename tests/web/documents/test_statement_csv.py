@@ -55,25 +55,22 @@ def test_amounts_are_plain_numbers_without_quotes_and_ids_keep_all_their_digits(
     )
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
+def test_what_a_spreadsheet_would_run_is_made_harmless(subtests: pytest.Subtests) -> None:
+    for cell in [
         *("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", '"=1"', "＝1", "a;=1", "a\n=1", 'a;"=1'),
         *("\tx", "\rx", '=HYPERLINK("http://evil.example","x")'),
-    ],
-)
-def test_what_a_spreadsheet_would_run_is_made_harmless(cell: str) -> None:
-    (row,) = rows(noted(cell, cell))[1:-1]
-    assert row["note"] == row["other_name"] == harmless(cell) != cell
-    assert row["amount"] == "-0.01"
+    ]:
+        with subtests.test(cell=cell):
+            (row,) = rows(noted(cell, cell))[1:-1]
+            assert row["note"] == row["other_name"] == harmless(cell) != cell
+            assert row["amount"] == "-0.01"
 
 
-@pytest.mark.parametrize(
-    "cell", ["", "a=b", "a-b", "Order, two", "x@y.example", "5 + 5", 'He said "yes"', "مكتبة", "a\nb"]
-)
-def test_ordinary_words_stay_as_they_are(cell: str) -> None:
-    (row,) = rows(noted(cell))[1:-1]
-    assert row["note"] == cell
+def test_ordinary_words_stay_as_they_are(subtests: pytest.Subtests) -> None:
+    for cell in ["", "a=b", "a-b", "Order, two", "x@y.example", "5 + 5", 'He said "yes"', "مكتبة", "a\nb"]:
+        with subtests.test(cell=cell):
+            (row,) = rows(noted(cell))[1:-1]
+            assert row["note"] == cell
 
 
 @given(note=st.text(), name=st.text())

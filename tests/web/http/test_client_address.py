@@ -49,9 +49,8 @@ def test_this_machine_and_the_proxies_are_known_by_their_addresses() -> None:
     assert not is_among("", PROXIES)
 
 
-@pytest.mark.parametrize(
-    ("peer", "forwarded_for", "client"),
-    [
+def test_the_last_address_that_is_no_proxy_of_ours_counts(subtests: pytest.Subtests) -> None:
+    for peer, forwarded_for, client in [
         ("192.0.2.1", b"203.0.113.1", "192.0.2.1"),
         ("10.0.0.1", b"203.0.113.1", "203.0.113.1"),
         ("::ffff:10.0.0.1", b"203.0.113.1", "203.0.113.1"),
@@ -66,7 +65,6 @@ def test_this_machine_and_the_proxies_are_known_by_their_addresses() -> None:
         ("10.0.0.1", b"198.51.100.1, unknown, 10.0.0.2", "10.0.0.2"),
         ("10.0.0.1", b"10.0.0.3, 10.0.0.2", "10.0.0.3"),
         ("10.0.0.1", b",,,", "10.0.0.1"),
-    ],
-)
-def test_the_last_address_that_is_no_proxy_of_ours_counts(peer: str, forwarded_for: bytes, client: str) -> None:
-    assert client_address(peer, forwarded_for, PROXIES) == client_address(client, b"", ())
+    ]:
+        with subtests.test(peer=peer, forwarded_for=forwarded_for, client=client):
+            assert client_address(peer, forwarded_for, PROXIES) == client_address(client, b"", ())

@@ -58,9 +58,8 @@ def test_who_may_not_see_payers_does_not_find_by_them() -> None:
     assert asked(PAYMENT, may_see_payers=False).kind == "payment"
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
+def test_ids_of_refunds_and_events_are_known(subtests: pytest.Subtests) -> None:
+    for text, kind in [
         (REFUND, "refund"),
         (f" {REFUND}\n", "refund"),
         (REFUND.upper(), "words"),
@@ -68,12 +67,11 @@ def test_who_may_not_see_payers_does_not_find_by_them() -> None:
         (EVENT, "event"),
         ("evt_0_123456789012_0", "words"),
         ("evt_x", "words"),
-    ],
-)
-def test_ids_of_refunds_and_events_are_known(text: str, kind: str) -> None:
-    assert asked(text).kind == kind
-    if kind != "words":
-        assert asked(text).value == text.strip()
+    ]:
+        with subtests.test(text=text, kind=kind):
+            assert asked(text).kind == kind
+            if kind != "words":
+                assert asked(text).value == text.strip()
 
 
 def test_in_quotes_everything_is_words() -> None:
@@ -87,9 +85,8 @@ def test_in_quotes_everything_is_words() -> None:
 # Amounts.
 
 
-@pytest.mark.parametrize(
-    ("text", "amount", "currency"),
-    [
+def test_an_amount_is_read_as_people_of_each_language_type_it(subtests: pytest.Subtests) -> None:
+    for text, amount, currency in [
         ("12.50", 1250, None),
         ("12,50", 1250, None),
         ("12.5", 1250, None),
@@ -116,23 +113,20 @@ def test_in_quotes_everything_is_words() -> None:
         ("1500 ل.س", 150000, "SYP"),
         ("١٥٠٠ SYP", 150000, "SYP"),
         ("9999999999999.99", AMOUNT_MAX, None),
-    ],
-)
-def test_an_amount_is_read_as_people_of_each_language_type_it(text: str, amount: int, currency: str | None) -> None:
-    found = asked(text)
-    assert (found.kind, found.amount, found.currency) == ("amount", amount, currency)
+    ]:
+        with subtests.test(text=text, amount=amount, currency=currency):
+            found = asked(text)
+            assert (found.kind, found.amount, found.currency) == ("amount", amount, currency)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_not_exactly_an_amount_is_words(subtests: pytest.Subtests) -> None:
+    for text in [
         *("0.00", "0", "0 USD", "-12.50", "12.5055", "1.23.45", "1,23,456", "12..50", ".50", "12.", "12.50.00"),
         *("99999999999999.99", "12.50 GBP", "USD 12 EUR", "12 50", "12.50 and tea", "$", "USD", "1.234,567"),
         "1'234.50",
-    ],
-)
-def test_what_is_not_exactly_an_amount_is_words(text: str) -> None:
-    assert asked(text).kind == "words"
+    ]:
+        with subtests.test(text=text):
+            assert asked(text).kind == "words"
 
 
 @pytest.mark.parametrize(("text", "amount"), [("1042", 104200), ("7", 700), ("00042", 4200), ("١٠٤٢", 104200)])
@@ -159,31 +153,27 @@ def test_an_amount_that_a_page_shows_is_found_again_when_it_is_pasted(amount: in
 # Metadata.
 
 
-@pytest.mark.parametrize(
-    ("text", "key", "value"),
-    [
+def test_a_key_and_a_value_are_metadata(subtests: pytest.Subtests) -> None:
+    for text, key, value in [
         ("cart:c-5581", "cart", "c-5581"),
         ("city:New York", "city", "New York"),
         ("a.b:1:2", "a.b", "1:2"),
         ("مدينة:دمشق", "مدينة", "دمشق"),
         ("order:12.50", "order", "12.50"),
         ("k2:12", "k2", "12"),
-    ],
-)
-def test_a_key_and_a_value_are_metadata(text: str, key: str, value: str) -> None:
-    found = asked(text)
-    assert (found.kind, found.key, found.value) == ("metadata", key, value)
+    ]:
+        with subtests.test(text=text, key=key, value=value):
+            found = asked(text)
+            assert (found.kind, found.key, found.value) == ("metadata", key, value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_other_colons_are_words(subtests: pytest.Subtests) -> None:
+    for text in [
         *("https://shop.example/x", "Note: bring cash", "cart :c-1", ":c-1", "cart:", "12:30", "two words:x", "a: b"),
         f"{'k' * 65}:v",
-    ],
-)
-def test_other_colons_are_words(text: str) -> None:
-    assert asked(text).kind == "words"
+    ]:
+        with subtests.test(text=text):
+            assert asked(text).kind == "words"
 
 
 # Words.

@@ -26,9 +26,8 @@ PATHS = (
 TREE = RouteTree(Route("GET", path, handler, token=None) for path in PATHS)
 
 
-@pytest.mark.parametrize(
-    ("path", "leads_to", "names"),
-    [
+def test_a_path_leads_where_its_names_say(subtests: pytest.Subtests) -> None:
+    for path, leads_to, names in [
         ("/", "/", {}),
         ("/shops", "/shops", {}),
         ("/shops/new", "/shops/new", {}),
@@ -44,21 +43,29 @@ TREE = RouteTree(Route("GET", path, handler, token=None) for path in PATHS)
         ("/shops/new/keys/second/revoke", "/shops/{shop}/keys/{key}/revoke", {"shop": "new", "key": "second"}),
         ("/2026/11/16", "/{year}/{month}/{day}", {"year": "2026", "month": "11", "day": "16"}),
         ("/shops/7/else", "/{year}/{month}/{day}", {"year": "shops", "month": "7", "day": "else"}),
-    ],
-)
-def test_a_path_leads_where_its_names_say(path: str, leads_to: str, names: dict[str, str]) -> None:
-    found = TREE.find(path)
-    assert found is not None
-    resource, arguments = found
-    route, _ = resource.routes["GET"]
-    assert (route.path, arguments) == (leads_to, names)
+    ]:
+        with subtests.test(path=path, leads_to=leads_to, names=names):
+            found = TREE.find(path)
+            assert found is not None
+            resource, arguments = found
+            route, _ = resource.routes["GET"]
+            assert (route.path, arguments) == (leads_to, names)
 
 
-@pytest.mark.parametrize(
-    "path", ["", "shops", "/else", "/shops/", "/shops//keys", "/shops/7/keys/k/revoke/", "//", "/a/b/c/d", "/x" * 5000]
-)
-def test_other_paths_lead_nowhere(path: str) -> None:
-    assert TREE.find(path) is None
+def test_other_paths_lead_nowhere(subtests: pytest.Subtests) -> None:
+    for path in [
+        "",
+        "shops",
+        "/else",
+        "/shops/",
+        "/shops//keys",
+        "/shops/7/keys/k/revoke/",
+        "//",
+        "/a/b/c/d",
+        "/x" * 5000,
+    ]:
+        with subtests.test(path=path):
+            assert TREE.find(path) is None
 
 
 def test_one_parameter_has_one_name() -> None:
