@@ -287,7 +287,7 @@ def test_a_backup_that_is_restored_twice_begins_another_epoch(house: House, back
     assert epochs == ["1", "2"]
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def test_a_restore_that_is_killed_has_changed_nothing(engine: str, other: House, backup: Path, empty_url: str) -> None:
     place = {} if engine == "sqlite" else {"QIRSH_DATABASE_URL": empty_url}
     with other.started("restore", str(backup), umask=-1, first="", **place) as process:
