@@ -78,6 +78,7 @@ def stored(world: InProcess, engine: PostgresServer | None) -> bytes:
     return dump.stdout
 
 
+@pytest.mark.both_engines
 def test_nothing_tells_any_more_who_it_was_and_the_books_are_right(engine: PostgresServer | None) -> None:
     with in_process(engine, shops=1, people=1) as world:
         guest, account, person = joined(world)
@@ -142,6 +143,7 @@ def left(guest: Guest) -> str:
     return guest.text
 
 
+@pytest.mark.both_engines
 def test_money_a_payout_or_a_business_keeps_the_account_open_and_is_named(world: InProcess) -> None:
     guest, account, person = joined(world)
     early = guest.posting(PAGE, password=PASSWORD)

@@ -50,6 +50,7 @@ def submitted(world: World) -> tuple[Guest, str]:
     return guest, account
 
 
+@pytest.mark.both_engines
 def test_what_is_sent_waits_encrypted_and_is_said_to_be_looked_at(still: InProcess) -> None:
     guest, account = submitted(still)
     assert "are checking them" in guest.text
@@ -68,9 +69,11 @@ def test_what_is_sent_waits_encrypted_and_is_said_to_be_looked_at(still: InProce
     assert b"CANARY" not in bytes(sealed)
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "says"),
-    [
+def test_what_is_wrong_stands_beside_its_field_and_the_rest_is_kept(
+    still: InProcess, subtests: pytest.Subtests
+) -> None:
+    guest, account = newcomer(still)
+    cases: list[tuple[str, str, str]] = [
         ("given_names", " ", "Enter your given names"),
         ("given_names", "a\u0007b", "Enter your given names"),
         ("given_names", "a\u202eb", "hidden characters that change the direction"),
@@ -86,19 +89,16 @@ def test_what_is_sent_waits_encrypted_and_is_said_to_be_looked_at(still: InProce
         ("birth_date", "2009-01-16", "at least 18"),  # The world's day is 2027-01-15.
         ("document", "library_card", "Choose the type of document"),
         ("document_number", "", "Enter the number"),
-    ],
-)
-def test_what_is_wrong_stands_beside_its_field_and_the_rest_is_kept(
-    still: InProcess, field: str, value: str, says: str
-) -> None:
-    guest, account = newcomer(still)
-    answer = guest.upload(PAGE, {"front": picture()}, **{**FACTS, field: value})
-    assert answer.status_code == 422
-    assert says in guest.text
-    other = "family_name" if field == "given_names" else "given_names"
-    assert guest.value(other) == FACTS[other]
-    assert "<b>" not in guest.page
-    assert still.run(still.tried("identity show", {"account": account})).code == "not_found"
+    ]
+    for field, value, says in cases:
+        with subtests.test(field=field, value=value, says=says):
+            answer = guest.upload(PAGE, {"front": picture()}, **{**FACTS, field: value})
+            assert answer.status_code == 422
+            assert says in guest.text
+            other = "family_name" if field == "given_names" else "given_names"
+            assert guest.value(other) == FACTS[other]
+            assert "<b>" not in guest.page
+            assert still.run(still.tried("identity show", {"account": account})).code == "not_found"
 
 
 def test_whoever_is_18_today_is_old_enough(still: InProcess) -> None:
@@ -116,9 +116,9 @@ def bomb() -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(9))) + chunk(b"IEND", b"")
 
 
-@pytest.mark.parametrize(
-    ("files", "says"),
-    [
+def test_only_pictures_are_taken_and_nothing_is_kept_of_others(still: InProcess, subtests: pytest.Subtests) -> None:
+    guest, account = newcomer(still)
+    cases: list[tuple[dict[str, bytes], str]] = [
         ({}, "Choose a photo of the front"),
         ({"back": picture()}, "Choose a photo of the front"),
         ({"front": b"%PDF-1.7"}, "We cannot read this file"),
@@ -127,17 +127,13 @@ def bomb() -> bytes:
         ({"front": bomb()}, "too many pixels"),
         ({"front": picture(), "back": bomb()}, "too many pixels"),
         ({"front": picture() + bytes(15 * 1024**2 + 1)}, "Choose one of at most 15 MB"),
-    ],
-    ids=["none", "only the back", "pdf", "svg", "half", "bomb", "bomb on the back", "large"],
-)
-def test_only_pictures_are_taken_and_nothing_is_kept_of_others(
-    still: InProcess, files: dict[str, bytes], says: str
-) -> None:
-    guest, account = newcomer(still)
-    assert guest.upload(PAGE, files, **FACTS).status_code == 422
-    assert says in guest.text
-    assert guest.value("document_number") == FACTS["document_number"]
-    assert still.run(still.tried("identity show", {"account": account})).code == "not_found"
+    ]
+    for files, says in cases:
+        with subtests.test(says):
+            assert guest.upload(PAGE, files, **FACTS).status_code == 422
+            assert says in guest.text
+            assert guest.value("document_number") == FACTS["document_number"]
+            assert still.run(still.tried("identity show", {"account": account})).code == "not_found"
 
 
 def test_two_tabs_send_once_and_the_first_counts(anywhere: World) -> None:
@@ -189,6 +185,7 @@ def test_a_rejection_says_why_and_the_form_comes_back_as_it_was_written(still: I
     assert still.run(still.tried("identity reject", {"account": account, "reason": "x"})).code == "already_decided"
 
 
+@pytest.mark.both_engines
 def test_one_of_two_operators_who_decide_at_once_has_decided(still: InProcess) -> None:
     _, account = submitted(still)
 

@@ -74,6 +74,7 @@ def test_who_uses_pages_every_twenty_minutes_pays_after_two_hours(house: InProce
     assert len(payouts(guest)) == 1
 
 
+@pytest.mark.both_engines
 def test_who_was_away_for_half_an_hour_reads_and_pays_after_signing_in_again(house: InProcess) -> None:
     customer = house.customer()
     visitor = at(house, customer)

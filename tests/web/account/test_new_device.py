@@ -52,6 +52,7 @@ def by_app(world: InProcess, customer: Customer, agent: str, password: str = PAS
     return world.send(sign_in(customer.email, password).with_header("user-agent", agent)).status_code
 
 
+@pytest.mark.both_engines
 def test_a_sign_in_is_told_once_for_each_device(house: InProcess) -> None:
     customer = house.customer()
     first = Device(house)

@@ -62,6 +62,7 @@ def enter(guest: Guest, device: Authenticator) -> httpx2.Response:
     return guest.post("/sign-in/passkey", passkey=device.get(options(guest)))
 
 
+@pytest.mark.both_engines
 def test_a_passkey_is_added_named_and_signs_in_past_password_and_code(house: InProcess, device: Authenticator) -> None:
     customer, guest = tenant(house)
     answer = add(guest, device, "  هاتف   أمل ")
@@ -209,6 +210,7 @@ def test_nobody_has_more_than_the_most(house: InProcess) -> None:
     assert len(own(house, customer)) == PASSKEYS_MAX
 
 
+@pytest.mark.both_engines
 def test_passkeys_made_at_once_in_many_tabs_are_no_more_than_the_most(house: InProcess) -> None:
     customer, guest = tenant(house)
     person = login_of(house, customer.email).person

@@ -48,6 +48,7 @@ def enters(house: InProcess, email: str, code: str, password: str = PASSWORD) ->
     return house.send(sign_in(email, password, totp=code)).status_code == 201
 
 
+@pytest.mark.both_engines
 def test_it_is_on_after_the_first_code_and_asked_for_on_every_way_in(house: InProcess) -> None:
     """Case 42."""
     customer, guest = tenant(house)
@@ -262,6 +263,7 @@ def test_a_code_is_good_for_one_change(house: InProcess) -> None:
     assert fill(guest, "/wallet/pin", password=PASSWORD, code=codes[0], **pin).status_code == 422
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("kind", ["app", "recovery"])
 def test_one_code_sent_many_times_at_once_changes_one_thing(house: InProcess, kind: str) -> None:
     customer, guest = tenant(house)

@@ -75,6 +75,7 @@ def pays(house: InProcess, customer: Customer, pin: str) -> bool:
     return house.send(pay(customer, house.payment(house.merchants[0]), pin)).status_code == 200
 
 
+@pytest.mark.both_engines
 def test_the_page_shows_how_the_account_is_kept(house: InProcess) -> None:
     customer = house.customer()
     guest = Guest(house)
@@ -211,6 +212,7 @@ def test_a_new_pin_takes_the_password_and_the_old_pin_and_no_obvious_digits(hous
     assert last_letter(house, customer.email).kind == "pin_changed"
 
 
+@pytest.mark.both_engines
 def test_a_locked_pin_takes_the_password_and_a_mailed_code(house: InProcess) -> None:
     customer, guest = tenant(house)
     lock_pin(house, customer)
@@ -297,6 +299,7 @@ def others(guest: Guest) -> list[str]:
     return re.findall(r"sessions/([0-9a-f]{16})/end", guest.page)
 
 
+@pytest.mark.both_engines
 def test_one_session_ends_and_the_others_stay(house: InProcess) -> None:
     customer, guest = tenant(house)
     _, elsewhere = tenant(house, customer)
@@ -428,9 +431,8 @@ def test_with_two_step_verification_ending_sessions_takes_a_code_too(house: InPr
     assert house.send(Call("GET", BALANCES, customer.token)).status_code == 401
 
 
-@pytest.mark.parametrize(
-    ("agent", "told"),
-    [
+def test_a_device_is_told_in_plain_words(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, tuple[str, str]]] = [
         (FIREFOX, ("Firefox", "Android")),
         (
             "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0",
@@ -440,10 +442,10 @@ def test_with_two_step_verification_ending_sessions_takes_a_code_too(house: InPr
         ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1", ("Safari", "iPhone")),
         ("okhttp/4.12", ("", "")),
         ("", ("", "")),
-    ],
-)
-def test_a_device_is_told_in_plain_words(agent: str, told: tuple[str, str]) -> None:
-    assert browser_and_system(agent) == told
+    ]
+    for agent, told in cases:
+        with subtests.test(agent=agent, told=told):
+            assert browser_and_system(agent) == told
 
 
 def test_who_came_from_a_payment_goes_back_to_it_with_a_new_pin(house: InProcess) -> None:

@@ -2,6 +2,8 @@
 
 from urllib.parse import urlsplit
 
+import pytest
+
 from tests.guest import Guest
 from tests.live import FUNDS, InProcess
 from tests.mailbox import word_of
@@ -69,6 +71,7 @@ def test_the_card_says_what_is_still_ahead_at_each_step_to_paying(still: InProce
     assert said(visitor) == [{SUSPENDED}] * 2
 
 
+@pytest.mark.both_engines
 def test_money_that_is_held_for_a_payout_is_not_there_to_pay_with(still: InProcess) -> None:
     visitor = cold(still, amount=FUNDS, currency="USD")
     visitor.entered(still.customer())

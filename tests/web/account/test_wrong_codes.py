@@ -105,6 +105,7 @@ def told(house: InProcess, email: str, password: str) -> str:
     return guest.text
 
 
+@pytest.mark.both_engines
 def test_many_guesses_at_once_all_count(house: InProcess) -> None:
     customer, _, seed = guarded(house)
     answers = house.together([sign_in(customer.email, totp=wrong(house, seed)) for _ in range(20)])

@@ -128,16 +128,20 @@ def test_a_colour_on_which_text_cannot_be_read_is_kept_in_the_form_and_the_neare
     assert sheet_on(pay_page(still, merchant).page).startswith(f"/brand/colour/{offered[1:]}")
 
 
-@pytest.mark.parametrize("colour", ["red", "#fff", "#12345", "#ff000g", "#0f5c4d;}body{display:none", "url(//evil)"])
-def test_what_is_no_colour_is_refused(still: InProcess, colour: str) -> None:
+def test_what_is_no_colour_is_refused(still: InProcess, subtests: pytest.Subtests) -> None:
     boss, merchant = owner(still)
-    assert set_colour(boss, merchant, colour) == 422
-    assert boss.wrong["colour"] == "Choose a colour."
+    cases: list[str] = ["red", "#fff", "#12345", "#ff000g", "#0f5c4d;}body{display:none", "url(//evil)"]
+    for colour in cases:
+        with subtests.test(colour=colour):
+            assert set_colour(boss, merchant, colour) == 422
+            assert boss.wrong["colour"] == "Choose a colour."
 
 
-@pytest.mark.parametrize("name", ["ff0000", "FFFFFF", "fff", "0f5c4d;", "none", "0f5c4d.css"])
-def test_there_is_no_style_sheet_of_anything_else(still: InProcess, name: str) -> None:
-    assert still.send(Call("GET", f"/brand/colour/{name}")).status_code == 404
+def test_there_is_no_style_sheet_of_anything_else(still: InProcess, subtests: pytest.Subtests) -> None:
+    cases: list[str] = ["ff0000", "FFFFFF", "fff", "0f5c4d;", "none", "0f5c4d.css"]
+    for name in cases:
+        with subtests.test(name=name):
+            assert still.send(Call("GET", f"/brand/colour/{name}")).status_code == 404
 
 
 # Name and logo.
@@ -239,9 +243,11 @@ def test_a_picture_that_somebody_changed_in_the_database_is_not_shown() -> None:
         assert world.send(Call("GET", address)).status_code == 404
 
 
-@pytest.mark.parametrize("digest", ["none", "a" * 64, "A" * 64, "a" * 63, "%00", "..%2F"])
-def test_a_digest_of_nothing_leads_nowhere(still: InProcess, digest: str) -> None:
-    assert still.send(Call("GET", f"/brand/logo/{digest}")).status_code == 404
+def test_a_digest_of_nothing_leads_nowhere(still: InProcess, subtests: pytest.Subtests) -> None:
+    cases: list[str] = ["none", "a" * 64, "A" * 64, "a" * 63, "%00", "..%2F"]
+    for digest in cases:
+        with subtests.test(digest=digest):
+            assert still.send(Call("GET", f"/brand/logo/{digest}")).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -282,24 +288,23 @@ def test_a_file_that_is_too_large_is_refused_beside_its_field(world: Live) -> No
         assert world.send(call).status_code == status
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
+def test_what_is_wrong_with_a_name_stands_beside_it(still: InProcess, subtests: pytest.Subtests) -> None:
+    boss, merchant = owner(still)
+    cases: list[tuple[str, str]] = [
         ("", "Enter the name of the business"),
         ("x" * 101, "at most 100 characters"),
         ("Shop ✓", "without check marks"),
         ("Shop\u202e", "without check marks"),
         ("Shop", "already"),
-    ],
-)
-def test_what_is_wrong_with_a_name_stands_beside_it(still: InProcess, name: str, says: str) -> None:
-    boss, merchant = owner(still)
-    boss.open(brand(merchant))
-    assert boss.upload(brand(merchant), {}, name=name).status_code == 422
-    assert says in boss.wrong["name"]
-    boss.open(brand(merchant))
-    boss.upload(brand(merchant), {"logo": picture()}, name="Shop ✓")
-    assert boss.wrong["logo"] == "Please choose the file again."
+    ]
+    for name, says in cases:
+        with subtests.test(name=name, says=says):
+            boss.open(brand(merchant))
+            assert boss.upload(brand(merchant), {}, name=name).status_code == 422
+            assert says in boss.wrong["name"]
+            boss.open(brand(merchant))
+            boss.upload(brand(merchant), {"logo": picture()}, name="Shop ✓")
+            assert boss.wrong["logo"] == "Please choose the file again."
 
 
 def test_a_newer_request_replaces_the_one_that_waits_and_the_operator_approves_what_they_saw(still: InProcess) -> None:
@@ -320,6 +325,7 @@ def test_a_newer_request_replaces_the_one_that_waits_and_the_operator_approves_w
     assert still.send(Call("GET", f"/brand/logo/{logo}")).status_code == 404
 
 
+@pytest.mark.both_engines
 def test_one_of_two_operators_who_decide_at_once_has_decided(still: InProcess) -> None:
     boss, merchant = owner(still)
     words = {"account": merchant.account, "id": request(boss, merchant, name="New name"), "reason": "no"}
@@ -420,6 +426,7 @@ def test_pictures_have_an_end_and_the_form_says_so(still: InProcess, monkeypatch
     assert boss.value("name") == "New name"
 
 
+@pytest.mark.both_engines
 def test_brands_work_on_every_engine(anywhere: World) -> None:
     merchant = anywhere.merchants[0]
     boss = Guest(anywhere).signed_in(merchant.email)

@@ -51,6 +51,7 @@ def number_on(guest: Guest) -> str:
     return found.group(1)
 
 
+@pytest.mark.both_engines
 def test_a_verified_person_asks_and_hears_of_the_approval(still: InProcess) -> None:
     still.change(has_mail=True)
     guest = citizen(still)
@@ -129,9 +130,9 @@ def test_whoever_is_suspended_between_the_form_and_its_post_gets_no_business(sti
     assert owned(still, guest) == []
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "says"),
-    [
+def test_what_is_wrong_with_a_request_stands_beside_it(still: InProcess, subtests: pytest.Subtests) -> None:
+    guest = citizen(still)
+    cases: list[tuple[str, str, str]] = [
         ("name", "", "Enter the name of the business"),
         ("name", "x" * 101, "at most 100 characters"),
         ("name", "Shop\u202e", "hidden characters"),
@@ -143,13 +144,12 @@ def test_whoever_is_suspended_between_the_form_and_its_post_gets_no_business(sti
         ("origins", "https://shop.example/path", "Each line must be an address"),
         ("origins", "javascript:alert(1)", "Each line must be an address"),
         ("origins", "https://u:p@shop.example", "Each line must be an address"),
-    ],
-)
-def test_what_is_wrong_with_a_request_stands_beside_it(still: InProcess, field: str, value: str, says: str) -> None:
-    guest = citizen(still)
-    assert guest.post(PAGE, **{**ASKED, field: value}).status_code == 422
-    assert says in guest.text
-    assert owned(still, guest) == []
+    ]
+    for field, value, says in cases:
+        with subtests.test(field=field, value=value, says=says):
+            assert guest.post(PAGE, **{**ASKED, field: value}).status_code == 422
+            assert says in guest.text
+            assert owned(still, guest) == []
 
 
 def test_one_form_asks_once_however_often_it_is_sent(anywhere: World) -> None:
@@ -190,6 +190,7 @@ def test_a_key_is_shown_once_works_and_is_kept_nowhere(still: InProcess, mode: s
     assert rows == [("<Till>", "payments:read payments:write")]
 
 
+@pytest.mark.both_engines
 def test_one_form_makes_one_key_when_it_is_sent_many_times_at_once(anywhere: World) -> None:
     guest, account = owner(anywhere)
     guest.open(f"{PAGE}/{account}/keys")
@@ -311,6 +312,7 @@ def test_operators_are_warned_of_names_that_look_like_others(still: InProcess) -
     assert (refused.code, "check marks" in refused.detail) == ("invalid", True)
 
 
+@pytest.mark.both_engines
 def test_lists_of_operators_are_bounded_and_go_on(still: InProcess) -> None:
     merchant = still.merchants[0]
     keys = still.act("key list", account=merchant.account)
@@ -367,6 +369,7 @@ def test_two_tabs_at_once_make_no_key_too_many(still: InProcess) -> None:
     assert not KEY.search(refused.text)
 
 
+@pytest.mark.both_engines
 def test_two_tabs_at_once_ask_for_no_business_too_many(still: InProcess) -> None:
     guest = citizen(still)
     calls = []

@@ -153,6 +153,7 @@ def test_without_an_overlap_the_old_key_ends_before_the_answer(anywhere: World) 
     assert anywhere.send(me(merchant.key)).status_code == 401
 
 
+@pytest.mark.both_engines
 def test_two_tabs_rotate_a_key_once(still: InProcess) -> None:
     guest, merchant, path = pages_of(still)
     address = f"{path}/{merchant.key_id}/rotate"

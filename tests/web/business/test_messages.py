@@ -22,6 +22,7 @@ def unread(world: InProcess, merchant: Merchant) -> list[str]:
     return [one["text"] for one in found if one["account"] == merchant.account]
 
 
+@pytest.mark.both_engines
 def test_an_owner_is_told_reads_it_under_business_and_answers(still: InProcess) -> None:
     boss, merchant = owner(still)
     send(still, merchant)
@@ -80,24 +81,23 @@ def test_whoever_waits_for_approval_or_is_suspended_is_written_to_and_answers(st
     assert ("Bakery", "Straight Street") in {(one["name"], one["text"]) for one in found}
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
+def test_what_is_wrong_with_an_answer_stands_beside_it(still: InProcess, subtests: pytest.Subtests) -> None:
+    boss, merchant = owner(still)
+    cases: list[tuple[str, str]] = [
         ("", "Required"),
         (" \r\n ", "Required"),
         ("x" * (MESSAGE_CHARACTERS_MAX + 1), "at most 2000 characters"),
         ("\U0001f600" * (MESSAGE_CHARACTERS_MAX + 1), "at most 2000 characters"),
         ("a\u202eb", "without hidden ones"),
-    ],
-)
-def test_what_is_wrong_with_an_answer_stands_beside_it(still: InProcess, text: str, says: str) -> None:
-    boss, merchant = owner(still)
-    path = f"{home(merchant)}/messages"
-    boss.open(path)
-    assert boss.post(path, text=text).status_code == 422
-    assert says in boss.text
-    assert text.strip() in boss.page
-    assert unread(still, merchant) == []
+    ]
+    for text, says in cases:
+        with subtests.test(text=text, says=says):
+            path = f"{home(merchant)}/messages"
+            boss.open(path)
+            assert boss.post(path, text=text).status_code == 422
+            assert says in boss.text
+            assert text.strip() in boss.page
+            assert unread(still, merchant) == []
 
 
 def test_the_longest_message_may_be_of_the_longest_characters(still: InProcess) -> None:

@@ -30,6 +30,7 @@ def make(still: InProcess, merchant: Merchant, **fields: object) -> str:
     return still.payment(merchant, **fields)
 
 
+@pytest.mark.both_engines
 def test_a_list_says_how_many_came_since_it_was_made(still: InProcess) -> None:
     boss, merchant = owner(still)
     base = f"{home(merchant)}/payments"
@@ -52,17 +53,21 @@ def test_a_list_says_how_many_came_since_it_was_made(still: InProcess) -> None:
     assert told(boss, asked_there(boss)) == "1 new payment"
 
 
-@pytest.mark.parametrize(
-    ("count", "says"),
-    [(1, "دفعة جديدة واحدة"), (2, "دفعتان جديدتان"), (3, "3 دفعات جديدة"), (11, "11 دفعة جديدة")],
-)
-def test_numbers_have_the_forms_of_the_language(still: InProcess, count: int, says: str) -> None:
-    _, merchant = owner(still)
-    guest = Guest(still, "ar").signed_in(merchant.email)
-    guest.read(f"{home(merchant)}/payments")
-    for _ in range(count):
-        make(still, merchant)
-    assert told(guest, asked_there(guest)) == says
+def test_numbers_have_the_forms_of_the_language(still: InProcess, subtests: pytest.Subtests) -> None:
+    cases: list[tuple[int, str]] = [
+        (1, "دفعة جديدة واحدة"),
+        (2, "دفعتان جديدتان"),
+        (3, "3 دفعات جديدة"),
+        (11, "11 دفعة جديدة"),
+    ]
+    for count, says in cases:
+        with subtests.test(count=count, says=says):
+            _, merchant = owner(still)
+            guest = Guest(still, "ar").signed_in(merchant.email)
+            guest.read(f"{home(merchant)}/payments")
+            for _ in range(count):
+                make(still, merchant)
+            assert told(guest, asked_there(guest)) == says
 
 
 def test_only_what_the_list_asks_for_counts(still: InProcess) -> None:
@@ -108,7 +113,9 @@ def test_an_open_page_does_not_keep_the_session_in_use(still: InProcess) -> None
     assert "set-cookie" in still.send(boss.call("GET", f"{home(merchant)}/payments")).headers
 
 
-@pytest.mark.parametrize("after", ["x", "bi54", "Yy4xLjI"])
-def test_a_place_that_no_list_gave_is_refused(still: InProcess, after: str) -> None:
+def test_a_place_that_no_list_gave_is_refused(still: InProcess, subtests: pytest.Subtests) -> None:
     boss, merchant = owner(still)
-    assert boss.ask(f"{home(merchant)}/payments/newer", after=after).status_code == 422
+    cases: list[str] = ["x", "bi54", "Yy4xLjI"]
+    for after in cases:
+        with subtests.test(after=after):
+            assert boss.ask(f"{home(merchant)}/payments/newer", after=after).status_code == 422

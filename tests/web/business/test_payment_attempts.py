@@ -25,6 +25,7 @@ def write_down(world: InProcess) -> None:
         world.run(AttemptRecorder(context.engine, context.attempts.take).flush())
 
 
+@pytest.mark.both_engines
 def test_failed_tries_stand_in_the_life_of_a_payment_in_their_order(still: InProcess) -> None:
     boss, merchant = owner(still)
     payment = still.payment(merchant, amount=500)

@@ -54,6 +54,7 @@ def two_payouts(world: InProcess) -> tuple[Merchant, str, str]:
     return merchant, first, second
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("is_counted", [False, True])
 def test_a_payout_shows_what_moved_since_the_one_before(still: InProcess, is_counted: bool) -> None:  # noqa: FBT001
     merchant, first, second = two_payouts(still)

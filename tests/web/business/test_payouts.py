@@ -32,6 +32,7 @@ def rich(world: InProcess) -> tuple[Guest, Merchant, str]:
     return Guest(world).signed_in(merchant.email), merchant, bank
 
 
+@pytest.mark.both_engines
 def test_a_bank_account_is_added_shown_mailed_and_removed(still: InProcess) -> None:
     boss, merchant = owner(still)
     bank = add_bank(boss, merchant)
@@ -46,23 +47,20 @@ def test_a_bank_account_is_added_shown_mailed_and_removed(still: InProcess) -> N
     assert "No bank accounts yet" in boss.text
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
+def test_what_is_wrong_with_a_bank_account_stands_beside_it(still: InProcess, subtests: pytest.Subtests) -> None:
+    boss, merchant = owner(still)
+    cases: list[tuple[dict[str, str], str]] = [
         ({"account": "DE89 3704 0044 0532 0130 01"}, "typing error"),
         ({"account": "12"}, "too short"),
         ({"holder": ""}, "Required"),
         ({"bank": ""}, "Required"),
-    ],
-)
-def test_what_is_wrong_with_a_bank_account_stands_beside_it(
-    still: InProcess, changes: dict[str, str], says: str
-) -> None:
-    boss, merchant = owner(still)
-    path = f"{home(merchant)}/bank-accounts"
-    boss.open(path)
-    assert boss.post(path, **{**BANK, **changes}).status_code == 422
-    assert says in boss.text
+    ]
+    for changes, says in cases:
+        with subtests.test(changes=changes, says=says):
+            path = f"{home(merchant)}/bank-accounts"
+            boss.open(path)
+            assert boss.post(path, **{**BANK, **changes}).status_code == 422
+            assert says in boss.text
 
 
 def test_the_eleventh_bank_account_is_refused_in_words(still: InProcess) -> None:
@@ -75,6 +73,7 @@ def test_the_eleventh_bank_account_is_refused_in_words(still: InProcess) -> None
     assert "maximum number of bank accounts" in boss.text
 
 
+@pytest.mark.both_engines
 def test_a_payout_is_asked_for_once_followed_and_cancelled(still: InProcess) -> None:
     boss, merchant, bank = rich(still)
     path = f"{home(merchant)}/payouts"

@@ -144,6 +144,7 @@ def test_what_is_not_of_a_key_is_not_noted(still: InProcess) -> None:
     assert still.context.requests.take() == ()
 
 
+@pytest.mark.both_engines
 def test_the_list_goes_on_without_gaps_and_by_key_and_status(still: InProcess, shop: Merchant) -> None:
     good = record(still, shop, count=30)
     bad = record(still, shop, count=25, status=404, code="not_found")
@@ -189,6 +190,7 @@ def test_what_is_anothers_or_makes_no_sense_is_not_there(still: InProcess, shop:
     assert theirs not in guest.page
 
 
+@pytest.mark.both_engines
 def test_the_keys_page_says_about_when_and_from_where_a_key_was_used(still: InProcess, shop: Merchant) -> None:
     guest, address = visitor(still, shop), f"/business/{shop.account}/keys"
     guest.open(address)

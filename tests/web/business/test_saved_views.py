@@ -31,6 +31,7 @@ def remover(guest: Guest) -> str:
     return str(action)
 
 
+@pytest.mark.both_engines
 def test_a_view_is_saved_opened_and_deleted(still: InProcess) -> None:
     boss, merchant = owner(still)
     base = home(merchant)
@@ -72,15 +73,20 @@ def test_what_is_kept_is_what_the_page_makes_of_it(still: InProcess) -> None:
     assert boss.post(path, {"name": "x", "status": "paid"}).status_code == 403  # Without its token.
 
 
-@pytest.mark.parametrize(
-    ("name", "says"), [("", "Required."), (" ", "Required."), ("x" * 61, "too long"), ("a\u202eb", "too long")]
-)
-def test_what_is_wrong_with_a_name_stands_beside_it(still: InProcess, name: str, says: str) -> None:
+def test_what_is_wrong_with_a_name_stands_beside_it(still: InProcess, subtests: pytest.Subtests) -> None:
     boss, merchant = owner(still)
-    assert save(boss, home(merchant), name, status="paid") == 422
-    assert says in boss.wrong["name"]
-    assert boss.value("name") == name
-    assert 'name="status" value="paid"' in boss.page
+    cases: list[tuple[str, str]] = [
+        ("", "Required."),
+        (" ", "Required."),
+        ("x" * 61, "too long"),
+        ("a\u202eb", "too long"),
+    ]
+    for name, says in cases:
+        with subtests.test(name=name, says=says):
+            assert save(boss, home(merchant), name, status="paid") == 422
+            assert says in boss.wrong["name"]
+            assert boss.value("name") == name
+            assert 'name="status" value="paid"' in boss.page
 
 
 def test_a_name_is_used_once_and_twenty_are_enough(still: InProcess) -> None:

@@ -39,6 +39,7 @@ def test_somebody_is_invited_accepts_and_works_there(still: InProcess) -> None:
     assert "12.50" in boss.read(f"{home(merchant)}/staff")
 
 
+@pytest.mark.both_engines
 def test_an_invitation_is_answered_once_and_by_its_own_address_only(still: InProcess) -> None:
     boss, merchant = owner(still)
     person, other = still.person(verified=True), still.person(verified=True)
@@ -172,6 +173,7 @@ def test_who_may_do_what_is_changed_with_the_password_after_ten_minutes(still: I
     assert 'name="password"' not in boss.page
 
 
+@pytest.mark.both_engines
 def test_a_role_is_changed_and_felt_at_once(still: InProcess) -> None:
     boss, merchant = owner(still)
     guest = join(still, merchant, "viewer", boss)

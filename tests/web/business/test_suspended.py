@@ -8,18 +8,20 @@ from tests.web.business.staff import CAPS, home, owner
 SAYS = "This business is suspended or closed. It can neither take nor send money."
 
 
-@pytest.mark.parametrize("page", ["take", "sell", "settings", "staff/invite", "tills", "brand", "keys"])
-def test_a_page_of_a_suspended_business_has_no_form_and_says_why(still: InProcess, page: str) -> None:
-    boss, merchant = owner(still)
-    address = f"{home(merchant)}/{page}"
-    assert SAYS not in boss.read(address)
-    assert f'action="{address}' in boss.page
-    still.act("account suspend", account=merchant.account)
-    for shop in (merchant.account, merchant.test_account):
-        address = f"/business/{shop}/{page}"
-        assert SAYS in boss.read(address)
-        assert "Contact" in boss.text
-        assert f'action="{address}' not in boss.page
+def test_a_page_of_a_suspended_business_has_no_form_and_says_why(still: InProcess, subtests: pytest.Subtests) -> None:
+    cases: list[str] = ["take", "sell", "settings", "staff/invite", "tills", "brand", "keys"]
+    for page in cases:
+        with subtests.test(page=page):
+            boss, merchant = owner(still)
+            address = f"{home(merchant)}/{page}"
+            assert SAYS not in boss.read(address)
+            assert f'action="{address}' in boss.page
+            still.act("account suspend", account=merchant.account)
+            for shop in (merchant.account, merchant.test_account):
+                address = f"/business/{shop}/{page}"
+                assert SAYS in boss.read(address)
+                assert "Contact" in boss.text
+                assert f'action="{address}' not in boss.page
 
 
 def test_a_refund_of_a_suspended_business_is_not_offered(still: InProcess) -> None:

@@ -41,26 +41,23 @@ def test_a_till_is_opened_and_its_page_has_code_link_and_posters(still: InProces
     assert till in log
 
 
-@pytest.mark.parametrize(
-    ("typed", "sums"),
-    [
+def test_a_till_takes_one_amount_or_what_lies_between_two(still: InProcess, subtests: pytest.Subtests) -> None:
+    boss, merchant = owner(still)
+    cases: list[tuple[dict[str, str], tuple[int | None, ...]]] = [
         ({"amount": "2.50"}, (250, None, None)),
         ({"maximum": "50"}, (None, 1, 5000)),
         ({"minimum": "50", "maximum": "50"}, (None, 5000, 5000)),
-    ],
-)
-def test_a_till_takes_one_amount_or_what_lies_between_two(
-    still: InProcess, typed: dict[str, str], sums: tuple[int | None, ...]
-) -> None:
+    ]
+    for typed, sums in cases:
+        with subtests.test(typed=typed, sums=sums):
+            till = opened(boss, merchant, **{"maximum": ""} | typed)
+            with still.books() as books:
+                assert books.select("SELECT amount, minimum, maximum FROM till WHERE id = ?", till) == [sums]
+
+
+def test_what_is_wrong_with_a_till_stands_beside_it(still: InProcess, subtests: pytest.Subtests) -> None:
     boss, merchant = owner(still)
-    till = opened(boss, merchant, **{"maximum": ""} | typed)
-    with still.books() as books:
-        assert books.select("SELECT amount, minimum, maximum FROM till WHERE id = ?", till) == [sums]
-
-
-@pytest.mark.parametrize(
-    ("typed", "field", "says"),
-    [
+    cases: list[tuple[dict[str, str], str, str]] = [
         ({"name": " ", "amount": "1"}, "name", "Enter a name for the till, on one line."),
         ({"name": "n" * 101, "amount": "1"}, "name", "Enter a name for the till, on one line."),
         ({"name": "a\u202eb", "amount": "1"}, "name", "Enter a name for the till, on one line."),
@@ -74,21 +71,19 @@ def test_a_till_takes_one_amount_or_what_lies_between_two(
         ({"maximum": "-1"}, "maximum", "Enter a valid amount, such as 1,250.00."),
         ({"amount": "1", "maximum": "2"}, "maximum", "Leave this empty for a fixed amount."),
         ({"minimum": "3", "maximum": "2"}, "maximum", "The largest amount is less than the smallest amount."),
-    ],
-)
-def test_what_is_wrong_with_a_till_stands_beside_it(
-    still: InProcess, typed: dict[str, str], field: str, says: str
-) -> None:
-    boss, merchant = owner(still)
-    path = f"{home(merchant)}/tills"
-    boss.open(path)
-    assert boss.post(path, **EMPTY | typed).status_code == 422
-    assert boss.wrong == {field: says}
-    for name in ("amount", "minimum", "maximum", "note"):
-        assert boss.value(name) == (EMPTY | typed)[name]
-    assert still.send(boss.call("GET", path)).text.count("No tills yet") == 1
+    ]
+    for typed, field, says in cases:
+        with subtests.test(typed=typed, field=field, says=says):
+            path = f"{home(merchant)}/tills"
+            boss.open(path)
+            assert boss.post(path, **EMPTY | typed).status_code == 422
+            assert boss.wrong == {field: says}
+            for name in ("amount", "minimum", "maximum", "note"):
+                assert boss.value(name) == (EMPTY | typed)[name]
+            assert still.send(boss.call("GET", path)).text.count("No tills yet") == 1
 
 
+@pytest.mark.both_engines
 def test_one_form_opens_one_till(still: InProcess) -> None:
     boss, merchant = owner(still)
     path = f"{home(merchant)}/tills"
@@ -129,6 +124,7 @@ def test_a_till_is_closed_after_a_question_and_stays_at_the_end_of_the_list(stil
     assert "Closed a till" in boss.read(f"{home(merchant)}/activity")
 
 
+@pytest.mark.both_engines
 def test_payments_of_a_till_are_found_by_its_link(still: InProcess) -> None:
     boss, merchant = owner(still)
     first, second = (fixed_till(still, merchant) for _ in range(2))
@@ -210,17 +206,19 @@ def test_a_suspended_shop_opens_and_closes_nothing(still: InProcess) -> None:
     assert f'action="{home(merchant)}/tills"' not in boss.page
 
 
-@pytest.mark.parametrize(("paper", "width"), [("", 210), ("a4", 210), ("a6", 105)])
-def test_a_poster_is_downloaded_on_the_paper_that_is_asked_for(still: InProcess, paper: str, width: int) -> None:
+def test_a_poster_is_downloaded_on_the_paper_that_is_asked_for(still: InProcess, subtests: pytest.Subtests) -> None:
     boss, merchant = owner(still)
     till = opened(boss, merchant, maximum="", amount="2.50")
-    answer = boss.ask(f"{home(merchant)}/tills/{till}/poster", **{"paper": paper} if paper else {})
-    assert answer.headers["content-type"] == "application/pdf"
-    assert answer.headers["content-disposition"] == f'attachment; filename="{till}-{paper or "a4"}.pdf"'
-    [sheet] = PdfReader(io.BytesIO(answer.content)).pages
-    assert float(sheet.mediabox.width) == pytest.approx(width / 25.4 * 72, abs=0.1)
-    for words in ("Shop", "Table 4", "2.50", "USD", f"/till/{till}"):
-        assert words in sheet.extract_text()
+    cases: list[tuple[str, int]] = [("", 210), ("a4", 210), ("a6", 105)]
+    for paper, width in cases:
+        with subtests.test(paper=paper, width=width):
+            answer = boss.ask(f"{home(merchant)}/tills/{till}/poster", **{"paper": paper} if paper else {})
+            assert answer.headers["content-type"] == "application/pdf"
+            assert answer.headers["content-disposition"] == f'attachment; filename="{till}-{paper or "a4"}.pdf"'
+            [sheet] = PdfReader(io.BytesIO(answer.content)).pages
+            assert float(sheet.mediabox.width) == pytest.approx(width / 25.4 * 72, abs=0.1)
+            for words in ("Shop", "Table 4", "2.50", "USD", f"/till/{till}"):
+                assert words in sheet.extract_text()
 
 
 def test_a_poster_on_paper_that_there_is_not_is_refused(still: InProcess) -> None:

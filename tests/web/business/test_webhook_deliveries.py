@@ -31,6 +31,7 @@ def test_a_new_endpoint_has_no_deliveries_and_says_what_to_do(still: InProcess) 
     )
 
 
+@pytest.mark.both_engines
 def test_deliveries_are_found_by_state_type_and_payment(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
@@ -146,6 +147,7 @@ def test_what_an_endpoint_no_longer_wants_is_not_sent_again(still: InProcess) ->
     assert row.state == "failed"
 
 
+@pytest.mark.both_engines
 def test_all_that_failed_since_a_time_is_sent_again(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)

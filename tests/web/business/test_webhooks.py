@@ -144,6 +144,7 @@ def test_one_endpoint_too_many_is_refused_in_words(still: InProcess) -> None:
     assert "You have 16 endpoints" in guest.text
 
 
+@pytest.mark.both_engines
 def test_an_endpoint_is_changed_paused_enabled_and_removed(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
@@ -194,6 +195,7 @@ def test_an_endpoint_goes_on_from_where_it_stopped_or_from_now(still: InProcess,
     assert queue_of(still, endpoint).next == (begun + 3 if is_now else begun)
 
 
+@pytest.mark.both_engines
 def test_what_waits_is_counted_by_the_types_that_are_wanted(still: InProcess) -> None:
     guest, merchant = owner(still)
     only = {**dict.fromkeys(ALL_TYPES, ""), "refund-created": "yes"}

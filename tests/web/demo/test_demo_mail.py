@@ -27,6 +27,7 @@ def add(world: InProcess, to: str, kind: str, language: str, **words: str | int)
     world.clock.advance(1000)
 
 
+@pytest.mark.both_engines
 def test_mails_are_shown_newest_first_with_links_and_each_in_its_direction(demo: InProcess) -> None:
     assert "No e-mails yet." in demo.send(BOX).text
     add(demo, "sara@home.example", "reset_password", "ar", url=LINK)

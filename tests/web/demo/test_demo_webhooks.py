@@ -43,6 +43,7 @@ def articles(world: InProcess, language: str = "en") -> list[str]:
     return re.findall(r"<article.*?</article>", page.text, re.DOTALL)
 
 
+@pytest.mark.both_engines
 def test_a_webhook_whose_signature_holds_is_taken_and_shown_with_its_delivery(demo: InProcess) -> None:
     answer = demo.send(webhook(demo))
     assert (answer.status_code, answer.text) == (200, "ok\n")

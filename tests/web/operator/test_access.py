@@ -79,6 +79,7 @@ def kinds(house: InProcess, customer: Customer) -> list[str]:
     return [mail.kind for mail in mails_to(house, customer.email)]
 
 
+@pytest.mark.both_engines
 def test_who_has_lost_the_phone_gets_in_with_the_password_a_day_later(house: InProcess) -> None:
     customer, guest = tenant(house)
     turn_on(house, guest)

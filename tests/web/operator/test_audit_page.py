@@ -67,6 +67,7 @@ def test_entries_are_shown_newest_first_page_by_page(world: InProcess) -> None:
     assert found[:45] == [f"entry {number}" for number in range(44, -1, -1)]
 
 
+@pytest.mark.both_engines
 def test_an_operator_is_found_by_number_by_name_and_wherever_they_acted(world: InProcess) -> None:
     guest, number = console(world), operator_number(world, 0)
     world.act("account suspend", account=world.customers[0].account, reason="by the socket")
@@ -92,6 +93,7 @@ def test_acts_are_found_whole_or_by_their_beginning_and_subjects_by_an_account_n
     assert "Nothing was found" in guest.read(f"{AUDIT}?act=no.such.thing")
 
 
+@pytest.mark.both_engines
 def test_days_are_whole_and_a_wrong_one_is_told_beside_its_field(world: InProcess) -> None:
     note(world, "of the first day")
     first = datetime.fromtimestamp(world.now_ms() / 1000, UTC).date()
@@ -152,6 +154,7 @@ def test_the_file_has_every_entry_that_was_asked_for_and_is_noted(world: InProce
     assert (actor, detail) == (f"operator {operator_number(world, 0)} (console)", "actor person 7")
 
 
+@pytest.mark.both_engines
 def test_a_file_of_what_takes_two_filters_has_all_of_it(world: InProcess) -> None:
     guest = console(world)
     subjects = ["person 8" if number % 400 == 0 else "nobody" for number in range(1300)]

@@ -106,6 +106,7 @@ def test_any_day_that_is_stored_can_be_reconciled(world: InProcess, day: str) ->
     assert [line["day"] for line in items(world, "lines")] == [day]
 
 
+@pytest.mark.both_engines
 def test_lines_and_orders_are_matched_by_reference_amount_currency_and_direction(world: InProcess) -> None:
     deposit(world, "in")
     withdraw(world, "out")
@@ -182,6 +183,7 @@ def test_the_same_form_twice_is_one_import(world: InProcess) -> None:
     assert rows(world, "SELECT count(*) FROM bank_statement") == [(1,)]
 
 
+@pytest.mark.both_engines
 def test_an_import_is_undone_with_its_matches_and_leaves_an_audit_entry(world: InProcess) -> None:
     for each in ("a", "b", "c"):
         deposit(world, each)
@@ -198,6 +200,7 @@ def test_an_import_is_undone_with_its_matches_and_leaves_an_audit_entry(world: I
     assert code(world, "bank undo", id="bs_404") == "not_found"
 
 
+@pytest.mark.both_engines
 def test_an_import_that_was_killed_in_the_middle_counts_for_nothing_and_is_undone(world: InProcess) -> None:
     begun(world, SLIP, missing=1)
     assert items(world, "lines") == []
@@ -214,6 +217,7 @@ def test_an_import_that_was_killed_in_the_middle_counts_for_nothing_and_is_undon
     assert rows(world, "SELECT state, stored FROM bank_statement") == [("undone", 0)]
 
 
+@pytest.mark.both_engines
 def test_two_imports_at_once_keep_each_line_once(world: InProcess) -> None:
     many = [f"{DAY},{number}.00,USD,slip {number},x" for number in range(1, BANK_LINES_AT_ONCE + 100)]
 
@@ -231,6 +235,7 @@ def test_two_imports_at_once_keep_each_line_once(world: InProcess) -> None:
     assert rows(world, "SELECT count(*) FROM bank_line") == [(0,)]
 
 
+@pytest.mark.both_engines
 def test_the_books_and_the_bank_agree_to_the_coin_or_it_is_told_by_how_much_not(world: InProcess) -> None:
     [before] = [item for item in closings(world) if item["currency"] == "USD"]
     deposit(world, "in", amount="100.00")

@@ -44,6 +44,7 @@ def look(guest: ConsoleGuest, house: str, *lines: str) -> httpx2.Response:
     return guest.upload(f"/operator/bank/{house}/preview", {"file": "\n".join(lines).encode()})
 
 
+@pytest.mark.both_engines
 def test_the_whole_way_of_a_file(world: InProcess, house: str) -> None:
     guest, address = console(world), f"/operator/bank/{house}"
     assert "Choose once how the bank writes its files." in guest.read("/operator/bank")

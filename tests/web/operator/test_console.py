@@ -1,7 +1,6 @@
 """The operator console: its door, its session, and that every form of it is an action."""
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -17,6 +16,7 @@ from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, in_process
 from tests.mailbox import last_mail, mails, mails_to
 from tests.postgres import PostgresServer
+from tests.web.operator.conftest import Opened
 from tests.web.operator.console import ConsoleGuest, console, operator_with
 from tests.web.tenant import login_of
 
@@ -24,10 +24,8 @@ MINUTE_MS = 60_000
 
 
 @pytest.fixture
-def world(engine: PostgresServer | None) -> Iterator[InProcess]:
-    with in_process(engine, shops=1, people=1) as held:
-        yield held
-        assert held.violations() == []
+def world(opened: Opened) -> InProcess:
+    return opened(1, 1)
 
 
 def test_every_form_of_the_console_is_an_action() -> None:
@@ -67,6 +65,7 @@ def test_every_page_of_the_console_names_a_right_of_operators() -> None:
     assert asked - known == set()
 
 
+@pytest.mark.both_engines
 def test_an_operator_signs_in_with_password_and_code_and_out_again(world: InProcess) -> None:
     guest = console(world)
     assert "What waits" in guest.text
@@ -94,6 +93,7 @@ def test_a_wrong_password_a_wrong_code_and_a_customer_are_told_the_same(world: I
     assert guest.sign_in_to_console(first).status_code == 303
 
 
+@pytest.mark.both_engines
 def test_a_code_opens_one_session(world: InProcess) -> None:
     guest, other = console(world), ConsoleGuest(world)
     other.totp_secret = guest.totp_secret
@@ -149,6 +149,7 @@ def test_the_cookie_is_sent_from_our_own_pages_only(world: InProcess) -> None:
     assert "HttpOnly" in line
 
 
+@pytest.mark.usefixtures("alone")
 def test_who_is_no_operator_finds_nothing_and_who_lacks_the_right_is_told_which(world: InProcess) -> None:
     support = operator_with(world, "support")
     assert Guest(world).open("/operator/operators").status_code == 404
@@ -160,6 +161,7 @@ def test_who_is_no_operator_finds_nothing_and_who_lacks_the_right_is_told_which(
     assert "ask for operators and house accounts" in guest.text
 
 
+@pytest.mark.usefixtures("alone")
 def test_an_ended_operator_is_out_at_once(world: InProcess) -> None:
     support = operator_with(world, "support")
     guest = console(world, support)
@@ -228,6 +230,7 @@ def refused_proofs(world: InProcess, person: int) -> int:
     return int(count)
 
 
+@pytest.mark.usefixtures("alone")
 def test_guesses_of_a_confirmation_code_count_as_those_at_the_sign_in(world: InProcess) -> None:
     words = {"account": world.customers[0].account, "currency": "USD", "reference": "slip", "amount": "5.00"}
     asked = world.act("deposit ask", 0, **words, reason="cash")
@@ -251,6 +254,7 @@ def test_guesses_of_a_confirmation_code_count_as_those_at_the_sign_in(world: InP
     assert world.held(world.customers[0].account) == before
 
 
+@pytest.mark.usefixtures("alone")
 def test_who_has_changed_a_proposal_does_not_confirm_it(world: InProcess) -> None:
     third = operator_with(world, "treasury")
     words = {"account": world.customers[0].account, "currency": "USD", "reference": "slip", "amount": "5.00"}
@@ -281,6 +285,7 @@ def test_who_has_changed_a_proposal_does_not_confirm_it(world: InProcess) -> Non
     assert world.held(world.customers[0].account) == before + 600
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_form_that_was_decided_meanwhile_says_so(world: InProcess) -> None:
     words = {"account": world.customers[0].account, "currency": "USD", "reference": "slip", "amount": "5.00"}
     asked = world.act("deposit ask", 0, **words, reason="cash")
@@ -294,6 +299,7 @@ def test_a_form_that_was_decided_meanwhile_says_so(world: InProcess) -> None:
     assert "typed twice" in guest.text
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_confirmation_that_is_sent_again_hears_who_has_decided_and_when(world: InProcess) -> None:
     words = {"account": world.customers[0].account, "currency": "USD", "reference": "slip", "amount": "5.00"}
     asked = world.act("deposit ask", 0, **words, reason="cash")
@@ -311,6 +317,7 @@ def test_a_confirmation_that_is_sent_again_hears_who_has_decided_and_when(world:
     assert (late.code, "Confirmed by Operator" in late.detail) == ("already_decided", True)
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_refusal_without_a_reason_is_told_beside_the_field(world: InProcess) -> None:
     words = {"account": world.customers[0].account, "currency": "USD", "reference": "slip", "amount": "5.00"}
     asked = world.act("deposit ask", 0, **words, reason="cash")
@@ -321,6 +328,7 @@ def test_a_refusal_without_a_reason_is_told_beside_the_field(world: InProcess) -
     assert "reason" in guest.wrong
 
 
+@pytest.mark.usefixtures("alone")
 def test_the_same_form_twice_is_one_deed(world: InProcess) -> None:
     guest = console(world, 0)
     guest.open("/operator/operators")

@@ -42,6 +42,7 @@ def open_identity(guest: ConsoleGuest, account: str) -> str:
 # Identities.
 
 
+@pytest.mark.both_engines
 def test_the_oldest_waits_first_and_the_next_is_offered_once_one_is_decided(still: InProcess) -> None:
     (older_guest, older), (_, newer) = submitted(still), submitted(still)
     guest = console(still)
@@ -222,6 +223,7 @@ def test_a_business_is_not_approved_without_a_reason(still: InProcess) -> None:
     assert "Decided already: rejected by" in guest.text
 
 
+@pytest.mark.both_engines
 def test_other_businesses_and_names_that_look_alike_are_seen(still: InProcess) -> None:
     person, first = requested(still)
     still.act("account approve", account=first)

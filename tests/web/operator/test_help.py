@@ -1,15 +1,14 @@
 """Help by operators: a refund for a shop that is suspended, and an operator who is let in again from the machine."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from qirsh.web.operator.action import ActionRefused
 from qirsh.web.operator.recovery import recover_operator
-from tests.live import PASSWORD, Call, InProcess, Merchant, Operator, in_process
+from tests.live import PASSWORD, Call, InProcess, Merchant, Operator
 from tests.mailbox import words_to
-from tests.postgres import PostgresServer
+from tests.web.operator.conftest import Opened
 from tests.web.operator.console import ConsoleGuest, console, operator_with
 from tests.web.tenant import login_of
 
@@ -17,11 +16,11 @@ NEW_PASSWORD = "seven green lamps at noon"
 
 
 @pytest.fixture
-def world(engine: PostgresServer | None) -> Iterator[InProcess]:
-    with in_process(engine, shops=1, people=2) as held:
+def world(opened: Opened) -> InProcess:
+    held = opened(1, 2)
+    if not held.context.has_mail:
         held.change(has_mail=True)
-        yield held
-        assert held.violations() == []
+    return held
 
 
 def code(world: InProcess, act: str, operator: int = 0, /, **words: str) -> str:
@@ -39,6 +38,7 @@ def suspended(world: InProcess) -> tuple[Merchant, str]:
 # Refunds.
 
 
+@pytest.mark.both_engines
 def test_two_operators_refund_for_a_suspended_shop_as_the_shop_would(world: InProcess) -> None:
     shop, payment = suspended(world)
     held = world.balance(world.customers[0])
@@ -70,6 +70,7 @@ def test_a_shop_that_is_not_suspended_refunds_by_itself(world: InProcess) -> Non
     assert code(world, "refund ask", payment=payment, reason="never delivered") == "move_not_allowed"
 
 
+@pytest.mark.usefixtures("alone")
 def test_the_same_form_asks_once(world: InProcess) -> None:
     _, payment = suspended(world)
     words: dict[str, Any] = {"payment": payment, "reason": "never delivered", "key": "0123456789abcdef01"}
@@ -88,6 +89,7 @@ def test_the_page_of_the_proposal_tells_what_is_refunded(world: InProcess) -> No
 # Addresses.
 
 
+@pytest.mark.usefixtures("alone")
 def test_the_address_of_whom_a_proposal_is_about_is_for_those_who_may_see_contacts(world: InProcess) -> None:
     auditor, support = operator_with(world, "auditor"), operator_with(world, "support")
     words: dict[str, Any] = {"reason": "wanted", "roles": "admin"}

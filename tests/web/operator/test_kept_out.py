@@ -26,6 +26,7 @@ def slip(world: InProcess, reference: str) -> dict[str, Any]:
     return {**words, "reference": reference}
 
 
+@pytest.mark.both_engines
 def test_a_blocked_operator_acts_no_more_by_whichever_way(world: InProcess) -> None:
     asked = world.act("deposit ask", 0, **slip(world, "one"))
     world.act("access block", 0, email=world.operators[1].email, reason="a stolen laptop")

@@ -40,6 +40,7 @@ def test_before_the_auditor_has_looked_the_page_says_so(world: InProcess) -> Non
     assert "Money was never stopped." in text
 
 
+@pytest.mark.both_engines
 def test_money_by_kind_of_account_comes_to_zero_and_test_money_is_apart(world: InProcess) -> None:
     shop, customer = world.merchants[0], world.customers[0]
     assert world.send(pay(customer, world.payment(shop, amount=12345))).status_code == 200
@@ -52,6 +53,7 @@ def test_money_by_kind_of_account_comes_to_zero_and_test_money_is_apart(world: I
     assert "Test money, which is apart from it" in guest.text
 
 
+@pytest.mark.both_engines
 def test_a_broken_balance_shows_within_a_cycle_money_stops_and_two_lift_the_stop(world: InProcess) -> None:
     treasury, admin = operator_with(world, "treasury"), operator_with(world, "admin")
     auditor = LedgerAuditor(world.context.store, world.context.engine)

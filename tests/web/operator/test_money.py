@@ -1,21 +1,18 @@
 """Money in and out at the desk and in the console: asked for by one, shown to another with the balance, moved once."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.live import InProcess, in_process, refund
-from tests.postgres import PostgresServer
+from tests.live import InProcess, refund
+from tests.web.operator.conftest import Opened
 from tests.web.operator.console import ConsoleGuest, console, operator_with
 
 
 @pytest.fixture
-def world(engine: PostgresServer | None) -> Iterator[InProcess]:
-    with in_process(engine, shops=1, people=2) as held:
-        yield held
-        assert held.violations() == []
+def world(opened: Opened) -> InProcess:
+    return opened(1, 2)
 
 
 def slip(world: InProcess, reference: str = "came", amount: str = "5.00", **more: str) -> dict[str, Any]:
@@ -36,6 +33,7 @@ def held(world: InProcess) -> int:
 # At the desk.
 
 
+@pytest.mark.both_engines
 def test_a_wrong_deposit_is_reversed_by_two_and_the_transfer_names_what_it_takes_back(world: InProcess) -> None:
     before = held(world)
     world.agree("deposit ask", **slip(world))
@@ -53,6 +51,7 @@ def test_a_wrong_deposit_is_reversed_by_two_and_the_transfer_names_what_it_takes
     assert (code, "is a reversal itself" in detail) == ("move_not_allowed", True)
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_reversal_of_money_that_is_gone_says_by_how_much(world: InProcess) -> None:
     customer = world.customers[0]
     poor = world.person(verified=True)
@@ -78,6 +77,7 @@ def test_payments_and_refunds_are_not_reversed_and_it_says_so(world: InProcess) 
     assert (code, detail) == ("invalid", "reverses: no order of the house account bank has this reference")
 
 
+@pytest.mark.both_engines
 def test_a_correction_goes_either_way_under_a_reference_of_our_own(world: InProcess) -> None:
     before = held(world)
     words = slip(world)
@@ -95,6 +95,7 @@ def test_a_correction_goes_either_way_under_a_reference_of_our_own(world: InProc
     assert (code, detail) == ("invalid", "house: corrections is for corrections alone")
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_second_bank_has_a_house_account_of_its_own(world: InProcess) -> None:
     assert [one["name"] for one in world.act("house list")["houses"]] == ["bank", "corrections"]
     world.agree("house open", name="Second  bank", reason="it has branches")
@@ -118,6 +119,7 @@ def test_a_second_bank_has_a_house_account_of_its_own(world: InProcess) -> None:
 # In the console.
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_deposit_is_asked_for_by_one_and_confirmed_by_another_who_sees_the_balance(world: InProcess) -> None:
     before = held(world)
     guest, other = console(world, 0), console(world, 1)
@@ -133,9 +135,12 @@ def test_a_deposit_is_asked_for_by_one_and_confirmed_by_another_who_sees_the_bal
     assert "came" in guest.read("/operator/money")
 
 
-@pytest.mark.parametrize(
-    ("form", "changes", "field"),
-    [
+@pytest.mark.usefixtures("alone")
+def test_what_is_wrong_is_told_beside_its_field_and_what_was_typed_is_kept(
+    world: InProcess, subtests: pytest.Subtests
+) -> None:
+    guest = console(world)
+    cases: tuple[tuple[str, dict[str, str], str], ...] = (
         ("deposit", {"amount": "5,00"}, "amount"),
         ("deposit", {"account": "100000000001"}, "account"),
         ("withdraw", {"reason": ""}, "reason"),
@@ -143,25 +148,23 @@ def test_a_deposit_is_asked_for_by_one_and_confirmed_by_another_who_sees_the_bal
         ("deposit", {"house": "elsewhere"}, "house"),
         ("adjust", {"direction": "up"}, "direction"),
         ("reverse", {"reverses": "nothing"}, "reverses"),
-    ],
-)
-def test_what_is_wrong_is_told_beside_its_field_and_what_was_typed_is_kept(
-    world: InProcess, form: str, changes: dict[str, str], field: str
-) -> None:
-    guest = console(world)
-    guest.open(f"/operator/money/{form}")
-    fields = {"adjust": {"direction": "add"}, "reverse": {"reverses": "came"}}.get(form, {})
-    typed = slip(world) | fields | {"reason": "typed with care"} | changes
-    if form == "reverse":
-        typed = {name: typed[name] for name in ("reverses", "reference", "reason")}
-    answer = guest.post(f"/operator/money/{form}", **typed)
-    assert answer.status_code == 422
-    assert field in guest.wrong
-    if field != "reason":
-        assert "typed with care" in guest.page
-    assert world.act("proposal list")["items"] == []
+    )
+    for form, changes, field in cases:
+        with subtests.test(form, **changes):
+            guest.open(f"/operator/money/{form}")
+            fields = {"adjust": {"direction": "add"}, "reverse": {"reverses": "came"}}.get(form, {})
+            typed = slip(world) | fields | {"reason": "typed with care"} | changes
+            if form == "reverse":
+                typed = {name: typed[name] for name in ("reverses", "reference", "reason")}
+            answer = guest.post(f"/operator/money/{form}", **typed)
+            assert answer.status_code == 422
+            assert field in guest.wrong
+            if field != "reason":
+                assert "typed with care" in guest.page
+            assert world.act("proposal list")["items"] == []
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_reversal_begins_at_the_order_that_it_takes_back(world: InProcess) -> None:
     world.clock.advance(1)  # After those of all that are there.
     world.agree("deposit ask", **slip(world))
@@ -181,6 +184,7 @@ def test_a_reversal_begins_at_the_order_that_it_takes_back(world: InProcess) -> 
     assert "reverses=came" not in guest.page
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_reversal_that_became_impossible_is_refused_on_the_confirming_page_with_by_how_much(world: InProcess) -> None:
     poor = world.person(verified=True)
     world.agree("deposit ask", **slip(world, account=poor.account))
@@ -202,6 +206,7 @@ def test_the_same_form_twice_is_one_correction(world: InProcess) -> None:
     assert len(world.act("proposal list")["items"]) == 1
 
 
+@pytest.mark.usefixtures("alone")
 def test_an_admin_alone_asks_for_a_house_account_and_sees_no_money_page(world: InProcess) -> None:
     number = operator_with(world, "admin")
     guest = console(world, number)
@@ -218,6 +223,7 @@ def test_an_admin_alone_asks_for_a_house_account_and_sees_no_money_page(world: I
     assert "Another house account has this name" in guest.text
 
 
+@pytest.mark.both_engines
 def test_the_list_of_orders_goes_on_where_it_ended(world: InProcess) -> None:
     for number in range(52):
         world.clock.advance(1)

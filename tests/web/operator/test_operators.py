@@ -173,6 +173,7 @@ def test_without_mail_nobody_is_asked_for_and_the_setting_is_named(world: InProc
 # The page.
 
 
+@pytest.mark.both_engines
 def test_two_tabs_make_one_operator_and_the_link_is_dead_after(world: InProcess) -> None:
     appoint(world)
     path = link(world)
@@ -252,6 +253,7 @@ def test_the_page_is_read_in_the_language_of_whoever_opens_it(world: InProcess, 
 # How one ends.
 
 
+@pytest.mark.both_engines
 def test_two_end_an_operator_who_feels_it_at_once(world: InProcess) -> None:
     third(world)
     guest = Guest(world)

@@ -43,6 +43,7 @@ def found(world: InProcess, payout: str) -> Payout:
     return row
 
 
+@pytest.mark.both_engines
 def test_the_queue_has_the_oldest_first_and_each_leads_to_the_next(world: InProcess) -> None:
     for name in ("po_b", "po_a", "po_c"):
         request(world, name)
@@ -58,6 +59,7 @@ def test_the_queue_has_the_oldest_first_and_each_leads_to_the_next(world: InProc
     assert "po_b" not in guest.page
 
 
+@pytest.mark.both_engines
 def test_a_payout_shows_where_it_goes_and_is_ordered_by_one_and_confirmed_by_another(world: InProcess) -> None:
     request(world, "po_1")
     guest, other = console(world, 0), console(world, 1)

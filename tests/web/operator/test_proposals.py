@@ -91,6 +91,7 @@ def test_compliance_adds_a_person_with_a_pin_and_support_asks_to_set_it_back(wor
     assert world.act("access reset-pin", 3, **lost)["state"] == "open"
 
 
+@pytest.mark.both_engines
 def test_a_long_list_is_read_page_by_page_and_the_money_page_has_the_oldest(world: InProcess) -> None:
     asked = [ask(world, f"slip {number}")["id"] for number in range(53)]
     guest = console(world, 1)

@@ -1,7 +1,6 @@
 """The pages of a person, an account and a payment: what is shown to whom, and what is done from there."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -9,18 +8,18 @@ from qirsh.domain.commands.login_credentials import AddPasskey
 from qirsh.domain.commands.shop_message import WriteToOperators
 from qirsh.domain.limits import ACCOUNT_LOOK_MS, LIST_ITEMS_DEFAULT
 from tests.guest import Guest
-from tests.live import PASSWORD, PIN, InProcess, Merchant, in_process, pay, refund
-from tests.postgres import PostgresServer
+from tests.live import PASSWORD, PIN, InProcess, Merchant, pay, refund
+from tests.web.operator.conftest import Opened
 from tests.web.operator.console import ConsoleGuest, console, operator_with
 from tests.web.tenant import login_of
 
 
 @pytest.fixture
-def world(engine: PostgresServer | None) -> Iterator[InProcess]:
-    with in_process(engine, shops=1, people=2) as held:
+def world(opened: Opened) -> InProcess:
+    held = opened(1, 2)
+    if not held.context.has_mail:
         held.change(has_mail=True)
-        yield held
-        assert held.violations() == []
+    return held
 
 
 @pytest.fixture
@@ -72,6 +71,7 @@ def test_the_box_keeps_what_was_typed(world: InProcess) -> None:
 # A person.
 
 
+@pytest.mark.both_engines
 def test_a_person_is_shown_with_money_and_without_secrets(world: InProcess, shop: Merchant, person: int) -> None:
     payment = world.payment(shop)
     world.data(pay(world.customers[0], payment))
@@ -184,6 +184,7 @@ def test_an_erased_person_has_a_page_without_anything_that_tells_who_it_was(worl
 # A business.
 
 
+@pytest.mark.both_engines
 def test_a_business_is_shown_as_its_owner_sees_it(world: InProcess, shop: Merchant) -> None:
     payment = world.payment(shop)
     world.data(pay(world.customers[0], payment))
@@ -286,6 +287,7 @@ def test_messages_are_read_and_answered_once(world: InProcess, shop: Merchant) -
     assert guest.post(f"{path}/messages", text="").status_code == 422
 
 
+@pytest.mark.both_engines
 def test_lists_of_an_account_are_read_page_by_page(world: InProcess, shop: Merchant) -> None:
     ids = [world.payment(shop) for _ in range(12)]
     for payment in ids:
@@ -307,6 +309,7 @@ def test_lists_of_an_account_are_read_page_by_page(world: InProcess, shop: Merch
 # A payment.
 
 
+@pytest.mark.both_engines
 def test_a_payment_is_shown_with_its_life_and_both_parties(world: InProcess, shop: Merchant, person: int) -> None:
     payment = world.payment(shop, note="Two coffees", metadata={"table": 7})
     world.data(pay(world.customers[0], payment))

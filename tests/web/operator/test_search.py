@@ -38,6 +38,7 @@ def add(world: InProcess, name: str) -> dict[str, Any]:
     return world.act("person add", email=email, name=name, password=PASSWORD, pin=PIN)
 
 
+@pytest.mark.both_engines
 def test_numbers_lead_to_what_they_are_of_however_they_are_typed(world: InProcess, shop: Merchant) -> None:
     payment, person = world.payment(shop), login_of(world, world.customers[0].email).person
     page = f"/operator/accounts/{shop.account}"
@@ -55,6 +56,7 @@ def test_a_test_account_leads_to_its_business(world: InProcess, shop: Merchant) 
     assert find(world, shop.test_account) == [("account", f"/operator/accounts/{shop.account}")]
 
 
+@pytest.mark.both_engines
 def test_ids_lead_to_the_payment_or_account_that_they_belong_to(world: InProcess, shop: Merchant) -> None:
     payment = world.payment(shop)
     world.data(pay(world.customers[0], payment))
@@ -92,6 +94,7 @@ def test_a_logged_request_leads_to_the_payment_that_it_named_or_to_its_account(
     assert find(world, "req_a2") == [("request", f"/operator/accounts/{shop.account}")]
 
 
+@pytest.mark.both_engines
 def test_the_bank_s_reference_leads_to_what_was_booked_or_for_others_to_whose_money_it_was(world: InProcess) -> None:
     customer = world.customers[0]
     person = login_of(world, customer.email).person
@@ -113,6 +116,7 @@ def test_an_address_finds_its_person_only_for_who_may_see_it(world: InProcess) -
     assert find(world, email.partition("@")[0] + "@", support) == []
 
 
+@pytest.mark.both_engines
 def test_beginnings_of_words_of_a_name_find_people_and_businesses(world: InProcess, shop: Merchant) -> None:
     account = add(world, "Şükran Çelik-Doğan")["account"]
     [hit] = world.act("search", words="celik SUK")["hits"]
@@ -138,10 +142,12 @@ def test_texts_of_payments_are_never_searched(world: InProcess, shop: Merchant) 
     assert find(world, "Quincunx") == []
 
 
-@pytest.mark.parametrize("words", ["\u0000", "x" * 201, "%", "_", "'; --", "key_\u202e", "\U0010ffff"])
-def test_nonsense_finds_nothing(world: InProcess, words: str) -> None:
-    reply = world.run(world.tried("search", {"words": words}))
-    assert reply.code == "invalid" or (reply.done is not None and reply.done["hits"] == [])
+def test_nonsense_finds_nothing(world: InProcess, subtests: pytest.Subtests) -> None:
+    cases: list[str] = ["\u0000", "x" * 201, "%", "_", "'; --", "key_\u202e", "\U0010ffff"]
+    for words in cases:
+        with subtests.test(words=words):
+            reply = world.run(world.tried("search", {"words": words}))
+            assert reply.code == "invalid" or (reply.done is not None and reply.done["hits"] == [])
 
 
 def test_a_note_is_read_by_operators_and_kept_so_that_nobody_else_can(world: InProcess, shop: Merchant) -> None:
@@ -162,20 +168,19 @@ def test_notes_about_a_personal_account_are_those_about_its_owner(world: InProce
     assert [note["text"] for note in world.act("note list", about="person", id=person)["notes"]] == ["Moved house"]
 
 
-@pytest.mark.parametrize(
-    ("words", "field"),
-    [
+def test_what_is_wrong_with_a_note_is_told_by_field(world: InProcess, subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, str], str]] = [
         ({"about": "account", "id": "1", "text": "x"}, "id"),
         ({"about": "payment", "id": "1234567890123456", "text": "x"}, "id"),
         ({"about": "person", "id": "one", "text": "x"}, "id"),
         ({"about": "colour", "id": "1", "text": "x"}, "about"),
         ({"about": "person", "id": "1", "text": " \n "}, "text"),
         ({"about": "person", "id": "1", "text": "x" * 2001}, "text"),
-    ],
-)
-def test_what_is_wrong_with_a_note_is_told_by_field(world: InProcess, words: dict[str, str], field: str) -> None:
-    reply = world.run(world.tried("note add", words))
-    assert (reply.code, reply.detail.partition(":")[0]) == ("invalid", field)
+    ]
+    for words, field in cases:
+        with subtests.test(words=words, field=field):
+            reply = world.run(world.tried("note add", words))
+            assert (reply.code, reply.detail.partition(":")[0]) == ("invalid", field)
 
 
 def test_why_a_key_was_revoked_is_in_the_audit_log(world: InProcess, shop: Merchant) -> None:

@@ -31,6 +31,7 @@ def world(engine: PostgresServer | None) -> Iterator[InProcess]:
         yield held
 
 
+@pytest.mark.both_engines
 def test_the_page_has_versions_settings_queues_and_what_doctor_says(
     world: InProcess, engine: PostgresServer | None
 ) -> None:
@@ -58,6 +59,7 @@ def behind(world: InProcess) -> dict[str, int]:
     return {one.worker: one.count for one in stands.waiting}
 
 
+@pytest.mark.both_engines
 def test_what_waits_for_each_worker_is_counted_until_it_is_done(world: InProcess) -> None:
     context = world.context
 

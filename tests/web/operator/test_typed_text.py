@@ -9,9 +9,11 @@ from qirsh.web.operator.action import ActionRefused, reason_of
 MARKS = "\u200e\u200f\u061c"
 
 
-@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\n\n", " \n\t", "\u2028"])
-def test_a_reason_is_one_line(line_break: str) -> None:
-    assert reason_of({"reason": f" late{line_break}again "}) == "late again"
+def test_a_reason_is_one_line(subtests: pytest.Subtests) -> None:
+    cases: list[str] = ["\n", "\r\n", "\r", "\n\n", " \n\t", "\u2028"]
+    for line_break in cases:
+        with subtests.test(line_break=line_break):
+            assert reason_of({"reason": f" late{line_break}again "}) == "late again"
 
 
 def test_marks_of_arabic_keyboards_are_no_part_of_a_reason() -> None:
@@ -19,10 +21,11 @@ def test_marks_of_arabic_keyboards_are_no_part_of_a_reason() -> None:
     assert reason_of({"reason": "x" * NOTE_CHARACTERS_MAX + MARKS}) == "x" * NOTE_CHARACTERS_MAX
 
 
-@pytest.mark.parametrize("nothing", ["", " \n ", MARKS, None])
-def test_a_reason_must_say_something_where_it_is_due(nothing: object) -> None:
-    with pytest.raises(ActionRefused, match=r"^reason: Required\.$"):
-        reason_of({"reason": nothing})
+def test_a_reason_must_say_something_where_it_is_due(subtests: pytest.Subtests) -> None:
+    cases: list[object] = ["", " \n ", MARKS, None]
+    for nothing in cases:
+        with subtests.test(nothing=nothing), pytest.raises(ActionRefused, match=r"^reason: Required\.$"):
+            reason_of({"reason": nothing})
 
 
 @pytest.mark.parametrize("default", [None, ""])
@@ -35,10 +38,11 @@ def test_a_reason_may_be_left_out_where_it_is_not_due() -> None:
     assert [reason_of(given, default="") for given in ({}, {"reason": ""}, {"reason": MARKS})] == ["", "", ""]
 
 
-@pytest.mark.parametrize("text", ["\u202eturned", "a\u2066b", "a\x00b", "x" * (NOTE_CHARACTERS_MAX + 1)])
-def test_a_reason_that_turns_text_around_or_is_too_long_is_refused(text: str) -> None:
-    with pytest.raises(ActionRefused, match="reason: must be printable"):
-        reason_of({"reason": text})
+def test_a_reason_that_turns_text_around_or_is_too_long_is_refused(subtests: pytest.Subtests) -> None:
+    cases: list[str] = ["\u202eturned", "a\u2066b", "a\x00b", "x" * (NOTE_CHARACTERS_MAX + 1)]
+    for text in cases:
+        with subtests.test(text=text), pytest.raises(ActionRefused, match="reason: must be printable"):
+            reason_of({"reason": text})
 
 
 def test_messages_and_notes_keep_their_lines_and_lose_the_marks() -> None:

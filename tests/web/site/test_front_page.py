@@ -117,13 +117,12 @@ def test_other_files_of_the_folder_are_left_alone(tmp_path: Path) -> None:
     assert read_information_files(tmp_path) == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "shown", "href"),
-    [
+def test_support_is_a_link(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, str]] = [
         ("help@example.org", "help@example.org", "mailto:help@example.org"),
         ("+963 11 123-4567", "+963 11 123-4567", "tel:+963111234567"),
         ("https://example.org/help/", "example.org/help", "https://example.org/help/"),
-    ],
-)
-def test_support_is_a_link(text: str, shown: str, href: str) -> None:
-    assert (contact(text).text, contact(text).href) == (shown, href)
+    ]
+    for text, shown, href in cases:
+        with subtests.test(text=text, shown=shown, href=href):
+            assert (contact(text).text, contact(text).href) == (shown, href)

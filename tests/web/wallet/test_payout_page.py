@@ -45,6 +45,7 @@ def payouts(guest: Guest) -> list[tuple[str, str]]:
         return [(row[0], row[1]) for row in books.select(sql, int(guest.account))]
 
 
+@pytest.mark.both_engines
 def test_a_payout_goes_from_the_form_to_the_bank(still: InProcess) -> None:
     still.change(has_mail=True)
     customer = still.customer()
@@ -203,6 +204,7 @@ def test_only_so_many_are_open_at_once(still: InProcess) -> None:
     asked(guest, amount="1")
 
 
+@pytest.mark.both_engines
 def test_forms_that_are_sent_at_once_open_no_more_than_one_by_one(anywhere: World) -> None:
     guest = Guest(anywhere).signed_in(anywhere.customer())
     forms = [filled(guest, amount="1") for _ in range(PAYOUTS_OPEN_MAX + 3)]
@@ -241,6 +243,7 @@ def test_forms_of_others_and_forms_without_a_token_do_nothing(still: InProcess) 
     assert payouts(mine) == payouts(theirs) == []
 
 
+@pytest.mark.both_engines
 def test_what_is_ordered_can_no_longer_be_taken_back(still: InProcess) -> None:
     guest = Guest(still).entered(still.customer())
     payout = asked(guest)
@@ -328,9 +331,8 @@ def test_who_is_not_verified_is_told_what_to_do_first(still: InProcess) -> None:
     assert "Nothing to pay out" in empty.read(ADDRESS)
 
 
-@pytest.mark.parametrize(
-    ("typed", "kept", "wrong"),
-    [
+def test_an_iban_must_check_and_other_numbers_stay_as_they_are(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, str]] = [
         (IBAN, IBAN.replace(" ", ""), ""),
         ("gb82 west 1234 5698 7654 32", "GB82WEST12345698765432", ""),
         ("GB82 WEST 1234 5698 7654 23", "GB82 WEST 1234 5698 7654 23", "iban_mistyped"),
@@ -339,10 +341,10 @@ def test_who_is_not_verified_is_told_what_to_do_first(still: InProcess) -> None:
         ("٠١٢٣ 45", "0123 45", "too_short"),
         ("AB-12/../3", "AB-12/../3", "too_short"),
         ("  ", "", "empty"),
-    ],
-)
-def test_an_iban_must_check_and_other_numbers_stay_as_they_are(typed: str, kept: str, wrong: str) -> None:
-    assert normal_account(typed) == (kept, wrong)
+    ]
+    for typed, kept, wrong in cases:
+        with subtests.test(typed=typed, kept=kept, wrong=wrong):
+            assert normal_account(typed) == (kept, wrong)
 
 
 def test_every_single_mistake_in_an_iban_is_found() -> None:

@@ -93,6 +93,7 @@ def test_the_pdf_says_the_same_in_the_readers_language(still: InProcess) -> None
         assert digits in text, text
 
 
+@pytest.mark.both_engines
 def test_the_page_shows_the_same_balances_and_links_to_both_files(still: InProcess) -> None:
     merchant, customer = still.merchant(), still.customer()
     still.paid(merchant, customer, amount=10098)
@@ -105,6 +106,7 @@ def test_the_page_shows_the_same_balances_and_links_to_both_files(still: InProce
     assert "Transactions 0" in guest.read("/wallet/statement", currency="USD", month="2026-12")
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("seed", range(3))
 def test_statements_of_adjacent_days_meet_and_miss_nothing(moving: InProcess, seed: int) -> None:
     chance = random.Random(seed)
@@ -138,6 +140,7 @@ def test_statements_of_adjacent_days_meet_and_miss_nothing(moving: InProcess, se
     assert moves == whole[1:-1]
 
 
+@pytest.mark.both_engines
 def test_a_statement_adds_up_while_payments_come_in(still: InProcess) -> None:
     merchant, customer = still.merchant(), still.customer()
     payments = [still.payment(merchant, amount=n + 1) for n in range(60)]
@@ -222,9 +225,9 @@ def test_cells_run_nothing_and_amounts_stay_numbers(still: InProcess) -> None:
         assert line["amount"] == "-0.05"
 
 
-@pytest.mark.parametrize(
-    ("query", "says"),
-    [
+def test_days_that_are_none_are_explained(still: InProcess, subtests: pytest.Subtests) -> None:
+    guest = Guest(still).entered(still.customers[0])
+    cases: list[tuple[dict[str, str], str]] = [
         ({"from": "2027-02-30", "to": "2027-03-01"}, "Enter a valid date."),
         ({"from": "2027-02-01"}, "Enter a valid date."),
         ({"from": "2027-02-02", "to": "2027-02-01"}, "The end date is before the start date."),
@@ -232,15 +235,14 @@ def test_cells_run_nothing_and_amounts_stay_numbers(still: InProcess) -> None:
         ({"month": "2027-13"}, "could not be read"),
         ({"month": "20270101"}, "could not be read"),
         ({"from": "9999-12-31", "to": "9999-12-31"}, "Enter a valid date."),
-    ],
-)
-def test_days_that_are_none_are_explained(still: InProcess, query: dict[str, str], says: str) -> None:
-    guest = Guest(still).entered(still.customers[0])
-    before = still.counts()
-    for path in ("/wallet/statement", "/wallet/statement.csv", "/wallet/statement.pdf"):
-        assert guest.ask(path, **query).status_code == 422
-        assert says in guest.text
-    assert still.counts() == before
+    ]
+    for query, says in cases:
+        with subtests.test(query=query, says=says):
+            before = still.counts()
+            for path in ("/wallet/statement", "/wallet/statement.csv", "/wallet/statement.pdf"):
+                assert guest.ask(path, **query).status_code == 422
+                assert says in guest.text
+            assert still.counts() == before
 
 
 def test_too_many_lines_are_refused_before_they_are_read(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
