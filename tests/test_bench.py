@@ -61,6 +61,7 @@ def test_what_the_bench_fills_a_database_with_passes_verify(tmp_path: Path) -> N
     _require_words(settings.database)
 
 
+@pytest.mark.slow
 def test_the_shop_whose_pages_are_measured_passes_verify(tmp_path: Path) -> None:
     settings = read_settings({"QIRSH_DATA_DIR": str(tmp_path)})
     town = seed(settings, shops=2, payers=24)
