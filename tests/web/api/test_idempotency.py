@@ -159,7 +159,7 @@ def test_blanks_around_a_header_are_no_part_of_it(world: Live, blanks: str) -> N
     ids = set()
     for around in ("", blanks):
         # A client that sends values as they are given to it.
-        connection = http.client.HTTPConnection("127.0.0.1", world.settings.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", world.settings.port)
         headers = {"Idempotency-Key": key, "Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         spaced = {name: f"{around}{value}{around}" for name, value in headers.items()}
         connection.request("POST", PAYMENTS, b'{"amount":100,"currency":"USD"}', spaced)

@@ -1,6 +1,5 @@
 """A ping over HTTP: sent to a real receiver at once, signed, and answered with what that said."""
 
-import asyncio
 import base64
 import json
 from collections.abc import Iterator
@@ -54,7 +53,7 @@ class Heard:
 
 
 def pinged(world: World, play: Play, *, rotates: bool = False) -> tuple[dict[str, Any], list[str]]:
-    """What a ping is answered with, and the secrets of the endpoint, the newest first."""
+    """What the first of two pings is answered with, and the secrets of the endpoint, the newest first."""
     key = world.merchants[0].key
 
     async def story() -> tuple[dict[str, Any], list[str]]:
@@ -67,9 +66,10 @@ def pinged(world: World, play: Play, *, rotates: bool = False) -> tuple[dict[str
             answer = await world.sent(act(key, endpoint, "ping"))
             assert answer.status_code == 200, answer.text
             data: dict[str, Any] = answer.json()["data"]
-            # Nobody comes again.
-            await asyncio.sleep(0.1)
+            # Nobody comes again by himself: the next to come is the next ping.
             assert receiver.visits <= 1
+            assert (await world.sent(act(key, endpoint, "ping"))).status_code == 200
+            assert receiver.visits <= 2
             await world.sent(
                 act(key, endpoint, "ping")._replace(method="DELETE", path=f"/api/v1/webhook-endpoints/{endpoint}")
             )
@@ -84,9 +84,9 @@ def test_a_ping_is_signed_like_an_event(served: Live, *, rotates: bool) -> None:
     said, secrets = pinged(served, heard.play, rotates=rotates)
     took_ms = said.pop("tookMs")
     assert said == {"delivered": True, "status": 200, "reason": None, "excerpt": "ok"}
-    assert 0 <= took_ms < 15_000
-    [_] = heard.requests
-    line, headers, body = heard.parts()
+    assert took_ms >= 0
+    [_, _] = heard.requests
+    line, headers, body = heard.parts(0)
     assert line == "POST /hooks?a=b HTTP/1.1"
     assert headers["content-type"] == "application/json"
     assert len(headers["webhook-signature"].split()) == len(secrets) == 1 + rotates
