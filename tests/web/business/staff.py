@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.guest import Guest
-from tests.live import InProcess, Merchant, World
+from tests.live import Customer, InProcess, Merchant, World
 
 CAPS: Final = {"cap_usd": "12.50", "cap_eur": "", "cap_syp": "", "cap_try": ""}
 
@@ -14,7 +14,7 @@ def home(merchant: Merchant) -> str:
 
 def owner(world: InProcess) -> tuple[Guest, Merchant]:
     merchant = world.merchant()
-    return Guest(world).signed_in(merchant.email), merchant
+    return Guest(world).entered(Customer(merchant.email, merchant.personal, "")), merchant
 
 
 def invite(guest: Guest, merchant: Merchant, email: str, role: str = "viewer", **changes: str) -> str:
@@ -33,7 +33,7 @@ def join(world: World, merchant: Merchant, role: str, boss: Guest | None = None)
     person = world.person(verified=True)
     boss = boss or Guest(world).signed_in(merchant.email)
     path = f"/invitations/{invite(boss, merchant, person.email, role)}"
-    guest = Guest(world).signed_in(person.email)
+    guest = Guest(world).entered(person) if isinstance(world, InProcess) else Guest(world).signed_in(person.email)
     guest.open(path)
     answer = guest.post(path, answer="accept")
     assert (answer.status_code, answer.headers["location"]) == (303, home(merchant)), guest.text

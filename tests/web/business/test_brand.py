@@ -426,7 +426,6 @@ def test_pictures_have_an_end_and_the_form_says_so(still: InProcess, monkeypatch
     assert boss.value("name") == "New name"
 
 
-@pytest.mark.both_engines
 def test_brands_work_on_every_engine(anywhere: World) -> None:
     merchant = anywhere.merchants[0]
     boss = Guest(anywhere).signed_in(merchant.email)

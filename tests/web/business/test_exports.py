@@ -72,7 +72,7 @@ def noted(world: InProcess) -> list[tuple[str, str, str]]:
 
 @pytest.mark.both_engines
 @pytest.mark.parametrize("file", ["csv", "xlsx"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_file_says_what_the_ledger_says(still: InProcess, seed: int, file: str) -> None:
     boss, merchant = owner(still)
     lived(still, merchant, still.customer(), random.Random(seed), steps=40)
