@@ -24,6 +24,7 @@ CREATE = "/api/v1/remote-payments"
 MISSING = """raise ModuleNotFoundError("No module named 'opentelemetry'", name="opentelemetry")\n"""
 
 
+# Run before the program.
 AT_THE_END = """
 import atexit, os, pathlib, sys
 atexit.register(lambda: pathlib.Path(os.environ["LIST"]).write_text("\\n".join(sys.modules)))
@@ -66,10 +67,9 @@ def receiver() -> Iterator[tuple[str, list[tuple[str, ExportTraceServiceRequest]
 
 def served(folder: Path, **variables: str) -> set[str]:
     """What `qirsh serve` has imported when it ends, after some requests."""
-    (folder / "sitecustomize.py").write_text(AT_THE_END)
     house = House(folder / "data")
-    told = {"PYTHONPATH": str(folder), "LIST": str(folder / "modules"), **variables}
-    with house.serving("serve", until=READY, umask=-1, is_afresh=True, **told) as running:
+    told = {"LIST": str(folder / "modules"), **variables}
+    with house.serving("serve", until=READY, umask=-1, is_afresh=False, first=AT_THE_END, **told) as running:
         address = urlsplit(running.url)
         with contextlib.closing(HTTPConnection(address.hostname or "", address.port, timeout=60)) as line:
             for method, path, status in (("GET", "/readyz", 200), ("GET", "/sign-in", 200), ("POST", CREATE, 401)):
@@ -118,6 +118,7 @@ def test_a_receiver_that_is_away_changes_no_answer_and_the_service_ends_well(tmp
     assert "qirsh.tracing.otlp" in found
 
 
+@pytest.mark.slow  # The refusal itself is tested beside the bounds.
 def test_without_the_extra_the_start_is_refused_with_what_to_install(tmp_path: Path) -> None:
     package = tmp_path / "path" / "opentelemetry"
     package.mkdir(parents=True)

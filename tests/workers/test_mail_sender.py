@@ -292,6 +292,7 @@ def test_of_several_processes_one_sends_also_when_a_mail_takes_longer_than_a_lea
                 world.clock.advance(LEASE_MS // 2)
             may_answer.set()
             await until_asked(is_all_sent)
+            assert not any(task.done() for task in tasks)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
