@@ -141,19 +141,14 @@ SEARCHES: Final[dict[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("is_analyzed", [False, True], ids=["fresh", "analyzed"])
-@pytest.mark.parametrize("asked", SEARCHES)
 def test_a_page_reads_a_bounded_number_of_rows(
+    subtests: pytest.Subtests,
     store: Play,
     engine: tuple[str, Make],
-    asked: str,
     is_analyzed: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    wanted = PaymentFilter(SHOP, **SEARCHES[asked])
-    keys = len(wanted.words) + len(wanted.metadata) + 1
-
-    async def scene(opened: Store) -> None:
-        if is_analyzed and engine[0] != "sqlite":
-            await opened.search(Query("ANALYZE payment, payment_word, transfer"))
+    async def page(opened: Store, wanted: PaymentFilter) -> None:
+        keys = len(wanted.words) + len(wanted.metadata) + 1
         watched = Watched(opened)
         await search_payments(watched, wanted, None, 20)
         assert watched.searches
@@ -162,6 +157,13 @@ def test_a_page_reads_a_bounded_number_of_rows(
                 await assert_along_indexes(opened, query, arguments)
             else:
                 assert await looked_at(opened, query, arguments) <= LIST_LOOKED_AT_MAX * (keys + 1) < COUNT * 4
+
+    async def scene(opened: Store) -> None:
+        if is_analyzed and engine[0] != "sqlite":
+            await opened.search(Query("ANALYZE payment, payment_word, transfer"))
+        for name, asked in SEARCHES.items():
+            with subtests.test(name):
+                await page(opened, PaymentFilter(SHOP, **asked))
 
     store(scene)
 
@@ -206,7 +208,7 @@ def test_a_payment_that_is_created_or_paid_is_not_among_the_refunded(store: Play
     store(scene)
 
 
-@pytest.mark.parametrize("limit", [1, 7, 40, 300])
+@pytest.mark.parametrize("limit", [7, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 40, 300))])
 def test_a_walk_meets_every_payment_once_in_order_however_rows_overlap(store: Play, limit: int) -> None:
     """Processes write down what they made at the same time, each on its own, and some of it late."""
     chosen = random.Random(limit)
