@@ -1,5 +1,6 @@
 """Worlds to be broken: each test gets a copy of one that was founded once."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,43 +71,61 @@ def founded_database(server: PostgresServer) -> FoundedDatabase:
     return FoundedDatabase(server)
 
 
-@pytest.fixture(scope="module")
-def two(founded_database: FoundedDatabase) -> Iterator[Several]:
-    """Two processes on one database, the second by a line of its own. At the end all rules hold."""
-    with (
-        scratch_folder() as folder,
-        founded_database.copy() as url,
-        LineBeside(url) as line,
-        Several(founded_database, folder, url, url, line.address) as world,
-    ):
-        world.line = line
-        yield world
-        world.verify()
+@pytest.fixture
+def up(server: PostgresServer) -> Iterator[PostgresServer]:
+    """A server that runs again, however the test has left it."""
+    yield server
+    if server.process.poll() is None:
+        server.go_on()
+    else:
+        assert server.start()
+
+
+class _Stage:
+    """Two processes at a time: those that nobody needs any more would go on looking for work."""
+
+    def __init__(self, founded: FoundedDatabase) -> None:
+        self._founded = founded
+        self._world: Several | None = None
+        self._open = contextlib.ExitStack()
+
+    def world(self, *, is_patient: bool) -> Several:
+        """Those of the test before if they do, with what was done before; however it has left them, both run."""
+        if self._world is None or self._world.is_patient != is_patient:
+            self.close()
+            folder = self._open.enter_context(scratch_folder())
+            url = self._open.enter_context(self._founded.copy())
+            line = self._open.enter_context(LineBeside(url))
+            addresses = (line.address if is_patient else url, line.address)
+            made = Several(self._founded, folder, url, *addresses, is_patient=is_patient)
+            self._world = self._open.enter_context(made)
+            self._world.line = line
+        self._world.revive()
+        return self._world
+
+    def close(self) -> None:
+        """At the end all rules hold."""
+        with self._open:
+            if self._world is not None:
+                world, self._world = self._world, None
+                world.verify()
+
+
+@pytest.fixture(scope="session")
+def stage(founded_database: FoundedDatabase) -> Iterator[_Stage]:
+    """Who plays now."""
+    made = _Stage(founded_database)
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def several(two: Several) -> Several:
-    """The same for each test of a file, with what was done before: both run."""
-    two.revive()
-    return two
+def several(stage: _Stage) -> Several:
+    """Two processes on one database, the second by a line of its own."""
+    return stage.world(is_patient=False)
 
 
-@pytest.fixture(scope="module")
-def patient_two(founded_database: FoundedDatabase) -> Iterator[Several]:
+@pytest.fixture
+def patient(stage: _Stage) -> Several:
     """The same, both by one line, and neither gives up after seconds."""
-    with (
-        scratch_folder() as folder,
-        founded_database.copy() as url,
-        LineBeside(url) as line,
-        Several(founded_database, folder, url, line.address, line.address, is_patient=True) as world,
-    ):
-        world.line = line
-        yield world
-        world.verify()
-
-
-@pytest.fixture
-def patient(patient_two: Several) -> Several:
-    """The same for each test of a file, with what was done before: both run."""
-    patient_two.revive()
-    return patient_two
+    return stage.world(is_patient=True)

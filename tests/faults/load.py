@@ -21,6 +21,8 @@ _AMOUNT_MAX: Final = 500_00
 GOOD_DAY: Final = {
     *("", "already_paid", "insufficient_funds", "idempotency_key_reused", "refund_exceeds", "validation_failed"),
 }
+# What they may hear while the database is away; whatever else they hear then, they hear on a good day too.
+AWAY: Final = {"unavailable", "outcome_unknown", "overloaded"}
 
 
 class Load:

@@ -5,14 +5,16 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Self
+
+import asyncpg
 
 from qirsh.settings import Settings, read_settings
 from tests.database import database_at
 from tests.faults.history import BESIDE, History
-from tests.faults.load import Load
+from tests.faults.load import AWAY, GOOD_DAY, Load
 from tests.faults.served import NETWORKS, scratch_folder, verify
 from tests.forked import Process, start
 from tests.line import Answer, Line, Lost, NotSent, until_answered
@@ -59,7 +61,7 @@ class Several(Live):
     def __init__(
         self, founded: FoundedDatabase, folder: Path, url: str, *addresses: str, is_patient: bool = False
     ) -> None:
-        self.url = url
+        self.url, self.is_patient = url, is_patient
         self._program = "tests.faults.patience" if is_patient else "qirsh"
         places = []
         for number, address in enumerate(addresses or (url, url)):
@@ -149,6 +151,15 @@ class Several(Live):
         for number in numbers or range(len(self.places)):
             await until_answered(lambda number=number: is_ready(number))  # type: ignore[misc]
 
+    @contextlib.asynccontextmanager
+    async def connected(self) -> AsyncIterator["asyncpg.Connection"]:
+        """To the database, past the service. Left open by a scene that fails, it would keep the loop from closing."""
+        outsider = await asyncpg.connect(self.url)
+        try:
+            yield outsider
+        finally:
+            outsider.terminate()
+
     def verify(self) -> None:
         """As an operator would: all rules hold."""
         verify({**os.environ, **environment(self.settings)})
@@ -184,6 +195,12 @@ def settle(world: Several, history: History, load: Load) -> int:
         load.resolved(operation)
     history.check()
     return sum(operation.was_replayed for operation in unknown)
+
+
+def well_again(world: Several, load: Load) -> None:
+    """The same, where callers may have heard that the database was away."""
+    settle(world, world.history, load)
+    assert load.refusals.keys() <= AWAY | GOOD_DAY
 
 
 def _now_ms() -> int:

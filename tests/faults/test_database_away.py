@@ -1,26 +1,21 @@
+"""PostgreSQL is killed, restarted, held still, cut off or struck: callers hear so, and all mends by itself."""
+
 import asyncio
-import contextlib
 import json
 import signal
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-import asyncpg
 import pytest
 
 from qirsh.store.postgres.store import LANES
 from tests.faults.history import History
-from tests.faults.load import GOOD_DAY, Load, under
-from tests.faults.several import FoundedDatabase, Several, settle
+from tests.faults.load import AWAY, Load, under
+from tests.faults.several import FoundedDatabase, Several, well_again
 from tests.line import Line, until_answered
 from tests.line_to_database import LineBeside
-from tests.live import retrieve
 from tests.postgres import PostgresServer
 from tests.waiting import until
-
-# What callers may hear while the database is away; whatever else they hear, they hear on a good day too.
-_AWAY: Final = {"unavailable", "outcome_unknown", "overloaded"}
 
 
 async def causes(several: Several, number: int) -> list[str]:
@@ -36,21 +31,6 @@ async def causes(several: Several, number: int) -> list[str]:
     assert healthy is not None
     assert healthy.status == 200
     return found
-
-
-def well_again(several: Several, load: Load) -> None:
-    settle(several, several.history, load)
-    assert load.refusals.keys() <= _AWAY | GOOD_DAY
-
-
-@pytest.fixture
-def up(server: PostgresServer) -> Iterator[PostgresServer]:
-    """A server that runs again, however the test has left it."""
-    yield server
-    if server.process.poll() is None:
-        server.go_on()
-    else:
-        assert server.start()
 
 
 @pytest.mark.parametrize(
@@ -83,28 +63,13 @@ def test_a_database_that_ends_under_load_and_comes_back_has_everything_once(
         well_again(several, load)
 
 
-def test_a_database_that_is_back_in_a_moment_costs_callers_only_the_wait(patient: Several, up: PostgresServer) -> None:
-    load = Load(patient, patient.history, seed=211, is_stubborn=True)
-
-    async def scene() -> None:
-        async with under(load):
-            up.crash()
-            up.spawn()
-            assert await asyncio.to_thread(up.is_up_at_last)
-            await patient.ready()
-
-    patient.run(scene())
-    well_again(patient, load)
-    assert load.refusals.keys() <= GOOD_DAY
-
-
 def test_a_database_that_is_held_still_under_load_does_nothing_twice(several: Several, up: PostgresServer) -> None:
     load = Load(several, several.history, seed=212, is_stubborn=True)
 
     async def scene() -> None:
         async with under(load):
             up.hold()
-            await until(lambda: bool(several.history.having("unknown") or load.refusals.keys() & _AWAY))
+            await until(lambda: bool(several.history.having("unknown") or load.refusals.keys() & AWAY))
             up.go_on()
             await several.ready()
 
@@ -140,7 +105,7 @@ def test_a_line_to_the_database_that_falls_silent_and_is_mended_loses_nothing(se
     load = Load(several, several.history, seed=213, is_stubborn=True)
 
     async def scene() -> None:
-        async with under(load):
+        async with under(load, clients=2):  # The other goes on all the time.
             several.line.falls_silent()
             told = await causes(several, 1)
             assert all("the database" in cause for cause in told), told
@@ -179,83 +144,12 @@ def test_a_line_of_both_to_the_database_that_breaks_and_is_mended_loses_nothing(
         distant.verify()
 
 
-_PREFERENCES: Final[dict[str, tuple[str, ...]]] = {
-    "none": (),
-    "snapshots and timeouts": (
-        "default_transaction_isolation = 'repeatable read'",
-        "statement_timeout = '100ms'",
-        "lock_timeout = '50ms'",
-    ),
-    "serializable and read-only": (
-        "default_transaction_isolation = 'serializable'",
-        "idle_in_transaction_session_timeout = '10ms'",
-        "default_transaction_read_only = on",
-    ),
-}
-
-
-_Moment = Literal["before", "during", "after"]
-_MOMENTS: Final[tuple[_Moment, ...]] = ("before", "during", "after")
-# Each moment and each set of preferences each time, each of each in the long run.
-_SOME: Final = list(zip(_PREFERENCES, _MOMENTS, strict=True))
-_ALL: Final = [(name, how) for name in _PREFERENCES for how in _MOMENTS]
-
-
-@pytest.mark.parametrize(
-    ("cases", "times"),
-    [
-        pytest.param(_SOME, 3, id="some"),
-        pytest.param(_ALL, 40, id="all", marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
-    ],
-)
-def test_a_line_that_breaks_at_commits_under_load_is_not_noticed_by_callers(
-    patient: Several,
-    server: PostgresServer,
-    subtests: pytest.Subtests,
-    cases: list[tuple[str, _Moment]],
-    times: int,
-) -> None:
-    load = Load(patient, patient.history, seed=215, is_stubborn=True)
-    database = patient.url.rpartition("/")[2]
-
-    async def scene(how: _Moment) -> None:
-        async with under(load):
-            for _ in range(times):
-                breaks = patient.line.breaks
-                patient.line.breaks_at_commit(how)
-                await until(lambda breaks=breaks: patient.line.breaks > breaks)  # type: ignore[misc]
-
-    for name, how in cases:
-        with subtests.test(preferences=name, how=how):
-            server.sql(f"BEGIN READ WRITE; ALTER DATABASE {database} RESET ALL; COMMIT")
-            for preference in _PREFERENCES[name]:
-                server.sql(f"BEGIN READ WRITE; ALTER DATABASE {database} SET {preference}; COMMIT")
-            # Connections that are there have the preferences of when they were made.
-            patient.line.goes_down()
-            patient.line.comes_back()
-            patient.run(patient.ready())
-            patient.run(scene(how))
-            well_again(patient, load)
-            assert load.refusals.keys() <= GOOD_DAY
-    server.sql(f"BEGIN READ WRITE; ALTER DATABASE {database} RESET ALL; COMMIT")
-
-
 # Whoever writes just now. A command goes by one lane or the other, and both are struck.
 _WRITING: Final = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     " AND state = 'active' AND (query LIKE 'UPDATE%' OR query LIKE 'COPY%' OR query LIKE 'BEGIN%' OR query = 'COMMIT'"
     " OR query LIKE '%FOR %UPDATE%')"
 )
-
-
-@contextlib.asynccontextmanager
-async def connected(several: Several) -> AsyncIterator["asyncpg.Connection"]:
-    """To the database, past the service. Left open by a scene that fails, it would keep its event loop from closing."""
-    outsider = await asyncpg.connect(several.url)
-    try:
-        yield outsider
-    finally:
-        outsider.terminate()
 
 
 @pytest.mark.parametrize("times", [6, pytest.param(200, marks=pytest.mark.slow)])
@@ -268,7 +162,7 @@ def test_statements_that_are_struck_one_after_the_other_under_load_leave_every_l
     async def scene() -> None:
         struck: set[int] = set()
         strikes = 0
-        async with connected(several) as outsider, under(load):
+        async with several.connected() as outsider, under(load):
 
             async def strike() -> int | None:
                 nonlocal strikes
@@ -296,53 +190,3 @@ async def _both_lanes_work(several: Several, history: History) -> None:
             paid = history.pay(customer, created)
             await paid.send(line)
             assert paid.outcome == "ok"
-
-
-def test_an_outsider_who_holds_a_balance_makes_only_its_pays_wait(patient: Several) -> None:
-    history = patient.history
-    load = Load(patient, history, seed=214, is_stubborn=True)
-    merchant, customer = patient.merchants[0], patient.customers[0]
-
-    async def scene() -> None:
-        async with (
-            connected(patient) as outsider,
-            connected(patient) as watcher,
-            under(load),
-            Line(patient.ports[0]) as line,
-            Line(patient.ports[0]) as other,
-        ):
-            first, asked = history.create(merchant, 100), history.create(merchant, 100)
-            for wish in (first, asked):
-                await wish.send(line)
-            await history.pay(customer, first).send(line)  # From then on there is a balance to hold.
-            await outsider.execute("BEGIN")
-            held = await outsider.fetch("SELECT * FROM balance WHERE account = $1 FOR UPDATE", int(merchant.account))
-            assert held
-            paid = history.pay(customer, asked)
-            paying = asyncio.create_task(paid.send(line))
-
-            async def waits() -> bool | None:
-                return bool(await watcher.fetchval(_WAITING_FOR_A_ROW)) or None
-
-            await until_answered(waits)
-            # What waited for the balance would not end before it is let go, which is after this.
-            for _ in range(5):
-                created = history.create(merchant, 100)
-                await created.send(other)
-                assert created.outcome == "ok"
-                assert (await other.ask(retrieve(merchant.key, created.payment_id))).data["status"] == "pending"
-            assert paid.outcome == "invoked"
-            await outsider.execute("COMMIT")
-            await paying
-            assert paid in history.having("ok")
-            load.resolved(paid)
-
-    patient.run(scene())
-    well_again(patient, load)
-    assert load.refusals.keys() <= GOOD_DAY
-
-
-_WAITING_FOR_A_ROW: Final = (
-    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    " AND query LIKE '%balance%'"
-)

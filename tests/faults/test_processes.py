@@ -57,36 +57,6 @@ def test_kills_of_one_process_lose_nothing_and_the_other_goes_on(patient: Severa
     assert load.refusals.keys() <= GOOD_DAY
 
 
-@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=_LONG)])
-def test_a_process_that_is_frozen_keeps_the_other_from_nothing_for_long(several: Several, rounds: int) -> None:
-    """Under load it is frozen inside a transaction most of the time. The server takes its rows from it."""
-    chance = random.Random()
-    history = several.history
-    load = Load(several, history, seed=chance.randrange(1 << 32), is_stubborn=True)
-    for number in range(rounds):
-        victim, other = number % 2, 1 - number % 2
-
-        async def frozen_and_thawed(victim: int = victim, other: int = other) -> None:
-            async with under(load):
-                await load.goes_on(chance.randrange(1, 40))
-                several.processes[victim].send_signal(signal.SIGSTOP)
-                try:
-                    # If it does not go on before the frozen one does, the scene never ends.
-                    async with Line(several.ports[other]) as line:
-                        for merchant in several.merchants:
-                            created = history.create(merchant, 100)
-                            await _insist(created, line)
-                            paid = history.pay(several.customers[0], created)
-                            await _insist(paid, line)
-                    await several.ready(other)
-                finally:
-                    several.processes[victim].send_signal(signal.SIGCONT)
-                await several.ready()
-
-        several.run(frozen_and_thawed())
-        settle(several, history, load)
-
-
 def test_a_process_that_is_stopped_answers_what_it_took_and_hands_its_role_over_at_once(patient: Several) -> None:
     several, history = patient, patient.history
     load = Load(several, history, seed=203, is_stubborn=True)
@@ -111,6 +81,36 @@ def test_a_process_that_is_stopped_answers_what_it_took_and_hands_its_role_over_
     # A call may meet a closing connection, but then it was not taken either.
     assert settle(several, history, load) == 0
     assert load.refusals.keys() <= GOOD_DAY
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=_LONG)])
+def test_a_process_that_is_frozen_keeps_the_other_from_nothing_for_long(several: Several, rounds: int) -> None:
+    """Under load it is frozen inside a transaction most of the time. The server takes its rows from it."""
+    chance = random.Random()
+    history = several.history
+    load = Load(several, history, seed=chance.randrange(1 << 32), is_stubborn=True)
+    for number in range(rounds):
+        victim, other = number % 2, 1 - number % 2
+
+        async def frozen_and_thawed(victim: int = victim, other: int = other) -> None:
+            async with under(load, clients=6):
+                await load.goes_on(chance.randrange(1, 20))
+                several.processes[victim].send_signal(signal.SIGSTOP)
+                try:
+                    # If it does not go on before the frozen one does, the scene never ends.
+                    async with Line(several.ports[other]) as line:
+                        for merchant in several.merchants:
+                            created = history.create(merchant, 100)
+                            await _insist(created, line)
+                            paid = history.pay(several.customers[0], created)
+                            await _insist(paid, line)
+                    await several.ready(other)
+                finally:
+                    several.processes[victim].send_signal(signal.SIGCONT)
+                await several.ready()
+
+        several.run(frozen_and_thawed())
+        settle(several, history, load)
 
 
 async def _insist(operation: Operation, line: Line) -> None:

@@ -107,6 +107,7 @@ def test_of_two_processes_either_may_be_killed(several: Several, receiver: Webho
     history = several.history
     load = Load(several, history, seed=chance.randrange(1 << 32), is_stubborn=True)
     paths = {f"/shop{number}": shop for number, shop in enumerate(several.merchants)}
+    before = {event for shop in paths.values() for event in events(several, shop)}
     for path, shop in paths.items():
         endpoint(several, receiver, shop, path)
     for number in range(kills):
@@ -122,7 +123,7 @@ def test_of_two_processes_either_may_be_killed(several: Several, receiver: Webho
 
         several.run(killed_and_started_again())
         settle(several, history, load)
-    everything_arrives(several, receiver, paths)
+    everything_arrives(several, receiver, paths, before)
     leave(several)
 
 
