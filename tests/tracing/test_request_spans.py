@@ -224,12 +224,13 @@ def test_what_is_no_traceparent_is_left_alone(
 def test_a_name_is_made_of_known_methods_and_patterns(
     world: InProcess, collected: Collected, subtests: pytest.Subtests
 ) -> None:
-    for call, name, told in [
+    cases: list[tuple[Call, str, dict[str, str | int]]] = [
         (Call("GET", "/secret-path"), "GET", {"http.response.status_code": 404, "error.type": "unknown_address"}),
         (Call("PURGE", "/healthz"), "HTTP /healthz", {"http.request.method": "_OTHER", "http.route": "/healthz"}),
         (Call("HEAD", "/healthz"), "HEAD /healthz", {"http.route": "/healthz", "http.response.status_code": 200}),
         (Call("PUT", f"{PAYMENTS}/rp_1"), "PUT /api/v1/remote-payments/{id}", {"http.response.status_code": 405}),
-    ]:
+    ]
+    for call, name, told in cases:
         with subtests.test(f"{call!r} {name!r}"):
             collected.forget()
             world.send(call)

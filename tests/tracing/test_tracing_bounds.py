@@ -42,7 +42,7 @@ def test_a_receiver_that_never_answers_holds_up_neither_requests_nor_the_end() -
     class Patient(BatchSpanProcessor):
         def shutdown(self) -> None:
             stuck.may_end.wait()  # The library's own gives up after half a minute.
-            super().shutdown()
+            super().shutdown()  # type: ignore[no-untyped-call]
 
     processor = Patient(stuck, max_queue_size=4, schedule_delay_millis=1, max_export_batch_size=1)
     tracer = OtlpTracer(processor)

@@ -7,12 +7,18 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
 
+import apsw
 import pytest
 from aiosmtpd.smtp import SMTP
 
 from qirsh.engine.clock import system_clock
-from tests.live import _SERVE, InProcess, Live, live
+from qirsh.settings import read_settings
+from tests.cli.program import House, Running
+from tests.live import InProcess, Live, live
 from tests.postgres import PostgresServer
 from tests.waiting import NEVER_S, until, wait_until
 from tests.workers.mailing import post
@@ -34,16 +40,6 @@ def add_letters(world: Live, addresses: list[str]) -> None:
     with InProcess(world.settings, system_clock) as still:
         for address in addresses:
             post(still, address)
-
-
-@contextlib.contextmanager
-def served(engine: PostgresServer | None, office: PostOffice, count: int) -> Iterator[Live]:
-    """A service that finds letters when it starts."""
-    with live(engine, shops=0, people=0, more=settings_of(office)) as world:
-        world.stop()
-        add_letters(world, [f"person{number}@home.example" for number in range(count)])
-        world.start()
-        yield world
 
 
 def all_sent(world: Live) -> bool:
@@ -81,40 +77,62 @@ def test_killed_between_sending_and_forgetting_it_sends_that_one_mail_again_and_
 
 
 @contextlib.contextmanager
-def sending(office: PostOffice, monkeypatch: pytest.MonkeyPatch, *, leave_s: float) -> Iterator[Live]:
-    """It sends the one letter that it has, with so much time to end it when it is told to end, and no other limits."""
+def sending(folder: Path, office: PostOffice, *, leave_s: float) -> Iterator[tuple[House, Running]]:
+    """The program, as operators start and stop it, while it sends the one letter that it has.
+
+    Once it is told to end it has so much time for that letter. No other limit ends a wait for the mail server.
+    """
+    house = House(folder / "data")
+    with InProcess(read_settings({"QIRSH_DATA_DIR": str(house.folder)}), system_clock) as still:
+        post(still, "sara@home.example")
     limits = f"""
+import qirsh.service
 import qirsh.workers.mail_sender
 import qirsh.workers.smtp_client
+qirsh.service._GRACE_S = {NEVER_S}
 qirsh.workers.mail_sender._LEAVE_S = {leave_s}
 qirsh.workers.mail_sender._ONE_MAIL_S_MAX = {NEVER_S}
 qirsh.workers.smtp_client.SmtpLine.__init__.__kwdefaults__["silence_s"] = {NEVER_S}
 """
-    monkeypatch.setattr("tests.live._SERVE", limits + _SERVE)
-    with served(None, office, 1) as world:
+    server, sender = settings_of(office).values()
+    with house.serving(
+        "serve",
+        until="listening",
+        umask=-1,
+        is_afresh=False,
+        first=limits,
+        QIRSH_SMTP_URL=server,
+        QIRSH_MAIL_FROM=sender,
+    ) as running:
         wait_until(lambda: bool(office.taken))
-        yield world
+        yield house, running
 
 
-def accepts(port: int) -> bool:
+def letters_of(house: House) -> int:
+    with closing(apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        [(count,)] = connection.execute("SELECT count(*) FROM mail").fetchall()
+    assert isinstance(count, int)
+    return count
+
+
+def accepts(url: str) -> bool:
     with socket.socket() as line:
-        return line.connect_ex(("127.0.0.1", port)) == 0
+        return line.connect_ex(("127.0.0.1", urlsplit(url).port)) == 0
 
 
 def test_told_to_end_it_does_not_wait_for_a_server_that_hangs_and_keeps_the_mail(
-    office: PostOffice, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, office: PostOffice
 ) -> None:
     office.at_mail = hanging
-    with sending(office, monkeypatch, leave_s=0.1) as world:
-        world.process.terminate()
-        assert world.process.wait() in {0, -signal.SIGTERM}
-        assert "uncaught" not in world.log.read_text()
-        assert not all_sent(world)
+    with sending(tmp_path, office, leave_s=0.1) as (house, running):
+        running.process.terminate()
+        assert running.process.wait() == 0
+        assert running.process.stderr is not None
+        assert "uncaught" not in running.process.stderr.read()
+        assert letters_of(house) == 1
 
 
-def test_told_to_end_while_a_mail_is_taken_it_forgets_it_first(
-    office: PostOffice, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_told_to_end_while_a_mail_is_taken_it_forgets_it_first(tmp_path: Path, office: PostOffice) -> None:
     may_answer = threading.Event()
 
     async def slow(_server: SMTP, _address: str) -> str:
@@ -122,10 +140,11 @@ def test_told_to_end_while_a_mail_is_taken_it_forgets_it_first(
         return "250 OK"
 
     office.at_mail = slow
-    with sending(office, monkeypatch, leave_s=NEVER_S) as world:
-        world.process.terminate()
-        wait_until(lambda: not accepts(world.settings.port))
+    with sending(tmp_path, office, leave_s=NEVER_S) as (house, running):
+        running.process.terminate()
+        wait_until(lambda: not accepts(running.url))
+        assert running.process.poll() is None
         may_answer.set()
-        assert world.process.wait() in {0, -signal.SIGTERM}
-        assert all_sent(world)
+        assert running.process.wait() == 0
+        assert letters_of(house) == 0
     assert len(office.taken) == 1

@@ -54,6 +54,10 @@ class Served:
         """The same while a scene is played. The books have a loop of their own, which needs a thread of its own."""
         return await asyncio.to_thread(self.states) == [*states]
 
+    async def hang_up(self) -> None:
+        """A server that stops would wait for whoever may ask once more."""
+        await self.world._hang_up()  # noqa: SLF001 - in the middle of a scene
+
     async def is_closed(self) -> bool:
         """Whether nobody is let in any more."""
         return (await asyncio.to_thread(_knock, self.world.settings.port)) != 0
@@ -79,7 +83,13 @@ def leave_s() -> float:
 
 @pytest.fixture
 def served(engine: PostgresServer | None, leave_s: float, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    waits = f"import qirsh.workers.webhook_sender\nqirsh.workers.webhook_sender._LEAVE_S = {leave_s}\n"
+    # A process that is told to end leaves its roles in order, and does not end by the signal, as the program does.
+    waits = f"""
+import signal
+import qirsh.workers.webhook_sender
+signal.signal(signal.SIGTERM, lambda *_: None)
+qirsh.workers.webhook_sender._LEAVE_S = {leave_s}
+"""
     monkeypatch.setattr("tests.live._SERVE", waits + _SERVE)
     with live(engine, shops=1, people=0, processes=1 if engine is None else 2, more=NETWORKS) as world:
         yield Served(world)
@@ -109,6 +119,7 @@ def test_told_to_end_it_waits_for_what_is_on_its_way_and_records_it(served: Serv
             await served.cancelled()
         await until(lambda: len(served.shelf.got) == 3)
         assert await served.are()
+        await served.hang_up()
         stopping = asyncio.create_task(asyncio.to_thread(served.world.stop, signal.SIGTERM))
         await until(served.is_closed)
         assert not stopping.done()
@@ -128,6 +139,7 @@ def test_told_to_end_it_does_not_wait_for_a_receiver_that_hangs(served: Served) 
     async def scene() -> None:
         await served.cancelled()
         await until(lambda: len(served.shelf.got) == 1)
+        await served.hang_up()
         await asyncio.to_thread(served.world.stop, signal.SIGTERM)
         assert not may_answer.is_set()
         may_answer.set()
