@@ -313,7 +313,7 @@ class SqliteHand:
     def rows(self) -> dict[str, list[Any]]:
         ask = self._connection.execute
         names = ask("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
-        return {name: ask(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for (name,) in names}  # noqa: S608 - our own names
+        return {str(name): ask(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for (name,) in names}  # noqa: S608 - our own names
 
     def disarm(self) -> None:
         if self._disarmed and not self._connection.total_changes():

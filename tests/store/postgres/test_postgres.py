@@ -28,7 +28,7 @@ from tests.line_to_database import LineToDatabase
 from tests.postgres import PostgresServer, server
 from tests.store.filled import FILLED
 from tests.store.postgres.watching import WAITING, until_true
-from tests.waiting import NEVER_S, SkippingLoop, wait_until
+from tests.waiting import NEVER_S, SkippingLoop
 
 Scene = Callable[[PostgresStore], Awaitable[Any]]
 
@@ -423,7 +423,8 @@ def test_a_server_that_forgets_is_refused_in_words(subtests: pytest.Subtests) ->
             for value in ("off", "on"):
                 careless.sql(f"ALTER SYSTEM SET {setting} = {value}")
                 careless.sql("SELECT pg_reload_conf()")
-                wait_until(lambda setting=setting, value=value: careless.sql(f"SHOW {setting}") == value)
+                while careless.sql(f"SHOW {setting}") != value:
+                    pass
                 if value == "off":
                     with subtests.test(setting), pytest.raises(UnusableDatabase, match=f"{setting}=off"):
                         play(careless.url(), _nothing)

@@ -1,15 +1,16 @@
 """Wait for what a PostgreSQL server shows of others: nobody is told of that, so it is asked again and again."""
 
 import asyncio
+from typing import Any, Final
 
 import asyncpg
 
-_POLL_S = 0.01
+_POLL_S: Final = 0.01
 # How many wait for a lock.
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+WAITING: Final = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
-async def until_true(watcher: asyncpg.Connection, query: str, beside: asyncio.Future[object] | None = None) -> None:
+async def until_true(watcher: asyncpg.Connection, query: str, beside: asyncio.Future[Any] | None = None) -> None:
     """Return once the query's value is true. What happens beside it must not be over by then."""
     while not await watcher.fetchval(query):
         assert beside is None or not beside.done(), beside

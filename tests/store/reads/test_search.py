@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -51,7 +50,7 @@ class Clock:
     def monotonic(self) -> float:
         if (thread := threading.current_thread()).name == "sqlite-searcher":
             self.searchers |= {thread}
-        return time.monotonic() + self.skipped_s
+        return self.skipped_s
 
 
 async def both_under_way(opened: Store, engine: str, clock: Clock) -> None:

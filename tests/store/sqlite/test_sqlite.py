@@ -374,7 +374,7 @@ def test_a_second_migration_that_is_killed_leaves_the_first_or_both(
     )
     monkeypatch.setattr(migrate, "migrations", lambda _engine: [*known, second])
     before = by_hand(filled, "SELECT * FROM payment")
-    statements = _statements_of_a_start(shutil.copy(filled, folder / "whole.db"))
+    statements = _statements_of_a_start(Path(shutil.copy(filled, folder / "whole.db")))
     of_second = [number for number, sql in enumerate(statements, 1) if "added" in sql]
     assert len(of_second) >= 3
     moments = range(1, len(statements) + 1) if is_every_moment else range(of_second[0] - 1, of_second[-1] + 4)
@@ -390,8 +390,12 @@ def test_a_second_migration_that_is_killed_leaves_the_first_or_both(
 def _statements_of_a_start(path: Path) -> list[str]:
     statements: list[str] = []
 
+    def note(_cursor: object, sql: str, _bindings: object) -> bool:
+        statements.append(sql)
+        return True
+
     def watch(connection: apsw.Connection) -> None:
-        connection.exec_trace = lambda _cursor, sql, _bindings: statements.append(sql) or True
+        connection.exec_trace = note
 
     apsw.connection_hooks.append(watch)
     try:
