@@ -44,7 +44,6 @@ from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
 from qirsh.web.routes import ROUTES
 from qirsh.web.server.traced_router import make_router
 from qirsh.workers.payment_expirer import PaymentExpirer
-from tests import waiting
 from tests.database import Select, database_at
 from tests.forked import Process, start
 from tests.line import Line, Lost, NotSent
@@ -52,6 +51,7 @@ from tests.operators import LONG_AGO_MS, appointed
 from tests.postgres import PostgresServer
 from tests.quick_passwords import quick_hasher
 from tests.until_the_end import until_the_end
+from tests.waiting import wait_until
 
 T = TypeVar("T")
 
@@ -62,7 +62,6 @@ WRONG_PIN: Final = "864209"
 ORIGIN: Final = "https://shop.example"
 FUNDS: Final = 1_000_000_00  # What a customer starts with, of each currency.
 
-LOOK_S: Final = 0.02  # Between two looks at what must come to hold.
 PAYMENTS: Final = "/api/v1/remote-payments"
 WALLET: Final = "/api/v1/wallet/remote-payments"
 BALANCES: Final = "/api/v1/wallet/balances"
@@ -336,7 +335,7 @@ class World:
     def one_time_code(self, email: str) -> str:
         """A code of the operator's that opened nothing yet: each opens one session, and those next to now count too."""
         step = max(self.now_ms() // 30_000 - 1, self._code_steps.get(email, 0) + 1)
-        wait_until(lambda: self.now_ms() // 30_000 >= step - 1, 60)
+        wait_until(lambda: self.now_ms() // 30_000 >= step - 1)
         self._code_steps[email] = step
         secret = next(operator.totp_secret for operator in self.operators if operator.email == email)
         return pyotp.TOTP(secret).generate_otp(step)
@@ -686,7 +685,7 @@ class Live(World):
                 return self.send(ready).status_code == 200
             return False
 
-        waiting.wait_until(is_ready)
+        wait_until(is_ready)
 
     async def performed(self, wish: OperatorRequest) -> OperatorReply:
         reader, writer = await asyncio.open_unix_connection(next(self._turns).control_socket)
@@ -894,17 +893,3 @@ def field_errors(answer: httpx2.Response) -> dict[str, str]:
 def outcome(answer: httpx2.Response) -> str:
     """The problem's code; empty for a success."""
     return "" if answer.is_success else str(answer.json()["code"])
-
-
-def wait_until(holds: Callable[[], bool], seconds: float) -> float:
-    """How long it took; fails if it took longer.
-
-    On a busy machine all takes longer, and so do our looks: as many as fit into the time are made in any case.
-    """
-    began, looks = time.monotonic(), 0
-    while not holds():
-        looks += 1
-        is_late = time.monotonic() - began >= seconds and looks >= seconds / LOOK_S
-        assert not is_late, f"still not so after {time.monotonic() - began:.1f} s, where {seconds} s are meant"
-        time.sleep(LOOK_S)
-    return time.monotonic() - began

@@ -15,12 +15,12 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, Self
 
 from tests.until_the_end import until_the_end
+from tests.waiting import wait_until
 
 _NOBODY: Final = 65534
 _ENDED_S_MAX: Final = 120  # On a busy machine; whoever takes longer hangs.
@@ -95,11 +95,8 @@ class PostgresServer:
     def is_up_at_last(self) -> bool:
         """Waits until it takes connections; False if it ended instead."""
         ready: list[str | Path] = [self.binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
-        while self.process.poll() is None:
-            if subprocess.run(ready, check=False).returncode == 0:
-                return True
-            time.sleep(0.02)
-        return False
+        wait_until(lambda: self.process.poll() is not None or subprocess.run(ready, check=False).returncode == 0)
+        return self.process.poll() is None
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """At once, without a last checkpoint: the data is thrown away, or recovered."""
@@ -206,8 +203,7 @@ def crash(postmaster: int) -> None:
     for number in everybody:
         with contextlib.suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
-    while not all(map(_is_gone, everybody)):
-        time.sleep(0.01)
+    wait_until(lambda: all(map(_is_gone, everybody)))
 
 
 def tell_everybody(postmaster: int, what: signal.Signals) -> None:

@@ -17,10 +17,10 @@ from qirsh.workers import totaler as totaler_module
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.sealer import Sealer
 from qirsh.workers.totaler import Totaler
-from tests.live import InProcess, create, in_process, live, refund, trial, wait_until
+from tests.live import InProcess, create, in_process, live, refund, trial
 from tests.postgres import PostgresServer
+from tests.waiting import wait_until
 
-SOON_S: Final = 30  # Six, and a machine with other work.
 
 
 @pytest.fixture
@@ -340,5 +340,5 @@ def test_a_served_shop_is_counted_soon(engine: PostgresServer | None) -> None:
             with world.books() as books:
                 return books.select("SELECT max(taken) FROM account_total") == [(30,)]
 
-        wait_until(is_counted, SOON_S)
+        wait_until(is_counted)
         assert not [one for one in world.violations() if one in NAMES]
