@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -20,7 +20,6 @@ from qirsh.workers.totaler import Totaler
 from tests.live import InProcess, create, in_process, live, refund, trial
 from tests.postgres import PostgresServer
 from tests.waiting import wait_until
-
 
 
 @pytest.fixture
