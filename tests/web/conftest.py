@@ -22,7 +22,7 @@ def world(engine: PostgresServer | None) -> Iterator[Live]:
 @pytest.fixture(scope="module")
 def still(engine: PostgresServer | None) -> Iterator[InProcess]:
     """A world in process, whose clock stands still until it is moved."""
-    with in_process(engine, shops=8, people=30, more=OWN_NETWORKS) as held:
+    with in_process(engine, shops=24, people=70, more=OWN_NETWORKS) as held:
         yield held
 
 
