@@ -3,13 +3,11 @@
 import contextlib
 import os
 import signal
-import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import apsw
 import pytest
@@ -21,6 +19,7 @@ from tests.cli.program import House, Running
 from tests.live import InProcess, Live, live
 from tests.postgres import PostgresServer
 from tests.waiting import NEVER_S, until, wait_until
+from tests.workers import leaving
 from tests.workers.mailing import post
 from tests.workers.post_office import PostOffice, hanging, post_office, saying
 
@@ -100,7 +99,7 @@ qirsh.workers.smtp_client.SmtpLine.__init__.__kwdefaults__["silence_s"] = {NEVER
         until="listening",
         umask=-1,
         is_afresh=False,
-        first=limits,
+        first=limits + leaving.noting(folder / "leaving"),
         QIRSH_SMTP_URL=server,
         QIRSH_MAIL_FROM=sender,
     ) as running:
@@ -113,11 +112,6 @@ def letters_of(house: House) -> int:
         [(count,)] = connection.execute("SELECT count(*) FROM mail").fetchall()
     assert isinstance(count, int)
     return count
-
-
-def accepts(url: str) -> bool:
-    with socket.socket() as line:
-        return line.connect_ex(("127.0.0.1", urlsplit(url).port)) == 0
 
 
 def test_told_to_end_it_does_not_wait_for_a_server_that_hangs_and_keeps_the_mail(
@@ -142,7 +136,7 @@ def test_told_to_end_while_a_mail_is_taken_it_forgets_it_first(tmp_path: Path, o
     office.at_mail = slow
     with sending(tmp_path, office, leave_s=NEVER_S) as (house, running):
         running.process.terminate()
-        wait_until(lambda: not accepts(running.url))
+        wait_until(lambda: leaving.have_begun(tmp_path / "leaving"))
         assert running.process.poll() is None
         may_answer.set()
         assert running.process.wait() == 0

@@ -2,9 +2,9 @@
 
 import asyncio
 import signal
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -15,6 +15,7 @@ from tests.live import _SERVE, PAYMENTS, Call, InProcess, Live, create, free_por
 from tests.outbound.receiver import receiving
 from tests.postgres import PostgresServer
 from tests.waiting import NEVER_S
+from tests.workers import leaving
 from tests.workers.webhooks import Hooks, Shelf, until
 
 NETWORKS: Final = {"QIRSH_WEBHOOK_NETWORKS": "127.0.0.0/8"}
@@ -23,12 +24,15 @@ NETWORKS: Final = {"QIRSH_WEBHOOK_NETWORKS": "127.0.0.0/8"}
 class Served:
     """A service with one endpoint, whose receiver is here."""
 
-    def __init__(self, world: Live) -> None:
+    def __init__(self, world: Live, left: Path) -> None:
         self.world = world
+        self._left = left
         self.shop = world.merchants[0]
         self.shelf = Shelf()
         self.shelf.port = free_port()
         world.stop()
+        for note in left.iterdir():
+            note.unlink()
         with InProcess(world.settings, system_clock) as still:
             hooks = Hooks(still, self.shelf)
             self.endpoint = still.run(hooks.endpoint(self.shop, "/in"))
@@ -58,9 +62,9 @@ class Served:
         """A server that stops would wait for whoever may ask once more."""
         await self.world._hang_up()  # noqa: SLF001 - in the middle of a scene
 
-    async def is_closed(self) -> bool:
-        """Whether nobody is let in any more."""
-        return (await asyncio.to_thread(_knock, self.world.settings.port)) != 0
+    def is_leaving(self) -> bool:
+        """Whether it serves nobody any more, and ends what its roles have begun."""
+        return leaving.have_begun(self._left, len(self.world.places))
 
     def play(self, scene: Callable[[], Awaitable[None]]) -> None:
         async def whole() -> None:
@@ -70,11 +74,6 @@ class Served:
         self.world.run(whole())
 
 
-def _knock(port: int) -> int:
-    with socket.socket() as line:
-        return line.connect_ex(("127.0.0.1", port))
-
-
 @pytest.fixture
 def leave_s() -> float:
     """How long a process that is told to end waits for what is on its way."""
@@ -82,7 +81,9 @@ def leave_s() -> float:
 
 
 @pytest.fixture
-def served(engine: PostgresServer | None, leave_s: float, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def served(
+    engine: PostgresServer | None, leave_s: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Served]:
     # A process that is told to end leaves its roles in order, and does not end by the signal, as the program does.
     waits = f"""
 import signal
@@ -90,9 +91,10 @@ import qirsh.workers.webhook_sender
 signal.signal(signal.SIGTERM, lambda *_: None)
 qirsh.workers.webhook_sender._LEAVE_S = {leave_s}
 """
-    monkeypatch.setattr("tests.live._SERVE", waits + _SERVE)
+    folder = tmp_path / "leaving"
+    monkeypatch.setattr("tests.live._SERVE", waits + leaving.noting(folder) + _SERVE)
     with live(engine, shops=1, people=0, processes=1 if engine is None else 2, more=NETWORKS) as world:
-        yield Served(world)
+        yield Served(world, folder)
 
 
 @pytest.mark.both_engines
@@ -121,7 +123,7 @@ def test_told_to_end_it_waits_for_what_is_on_its_way_and_records_it(served: Serv
         assert await served.are()
         await served.hang_up()
         stopping = asyncio.create_task(asyncio.to_thread(served.world.stop, signal.SIGTERM))
-        await until(served.is_closed)
+        await until(served.is_leaving)
         assert not stopping.done()
         may_answer.set()
         await stopping
