@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.history import Operation
 from tests.faults.load import GOOD_DAY, Load, under
-from tests.faults.sealed import is_sealed
+from tests.faults.sealed import wait_until_sealed
 from tests.faults.several import Several, settle
 from tests.line import Line
 from tests.waiting import wait_until
@@ -53,7 +53,7 @@ def test_kills_of_one_process_lose_nothing_and_the_other_goes_on(patient: Severa
         wait_until(several.all_expired)
         several.run(started_again())
         settle(several, history, load)
-    wait_until(lambda: is_sealed(several))
+    wait_until_sealed(several)
     assert load.refusals.keys() <= GOOD_DAY
 
 

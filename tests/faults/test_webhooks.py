@@ -13,7 +13,7 @@ import pytest
 
 from tests.faults.history import BESIDE
 from tests.faults.load import Load, under
-from tests.faults.sealed import is_sealed
+from tests.faults.sealed import wait_until_sealed
 from tests.faults.served import Served
 from tests.faults.several import Several, settle
 from tests.faults.webhook_receiver import OK, WebhookReceiver, webhook_receiver
@@ -97,7 +97,7 @@ def test_kills_under_load_lose_no_webhook_and_invent_none(world: Served, receive
     everything_arrives(world, receiver, paths)
     assert sum(len(receiver.ids(path)) for path in paths) > 0
     # Killed again and again before it could hold the role, nobody has sealed for a minute.
-    wait_until(lambda: is_sealed(world))
+    wait_until_sealed(world)
     world.verify()
 
 
