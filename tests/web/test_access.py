@@ -132,12 +132,17 @@ def test_an_unknown_key_and_one_that_was_revoked_are_answered_alike(world: Live)
     assert len({without_request_id(answer) for answer in answers}) == 1
 
 
-@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "bEaReR ", "Bearer  ", "bearer    "])
-def test_the_scheme_is_written_in_any_case_and_followed_by_any_number_of_spaces(world: Live, scheme: str) -> None:
-    merchant, customer = world.merchants[0], world.customers[0]
-    for path, token in (("/api/v1/me", merchant.key), (BALANCES, customer.token)):
-        for _ in range(2):  # Looked up, and remembered.
-            assert world.send(Call("GET", path, headers=(("authorization", scheme + token),))).status_code == 200
+def test_the_scheme_is_written_in_any_case_and_followed_by_any_number_of_spaces(
+    world: Live, subtests: pytest.Subtests
+) -> None:
+    for scheme in ("Bearer ", "bearer ", "BEARER ", "bEaReR ", "Bearer  ", "bearer    "):
+        with subtests.test(scheme):
+            merchant, customer = world.merchants[0], world.customers[0]
+            for path, token in (("/api/v1/me", merchant.key), (BALANCES, customer.token)):
+                for _ in range(2):  # Looked up, and remembered.
+                    assert (
+                        world.send(Call("GET", path, headers=(("authorization", scheme + token),))).status_code == 200
+                    )
 
 
 def test_two_keys_in_one_request_are_none(world: Live) -> None:
@@ -427,19 +432,24 @@ def test_every_route_stands_in_the_matrix() -> None:
     assert all(set(row) == set(CALLERS) for row in MATRIX.values())
 
 
-@pytest.mark.parametrize("caller", CALLERS)
-@pytest.mark.parametrize("name", MATRIX)
-def test_exactly_those_who_may_are_let_in(world: Live, tokens: dict[str, str | None], name: str, caller: str) -> None:
-    argument = ""
-    if takes_an_id(BY_NAME[name]):
-        argument = named(world, NAMES[name], world.merchants[0], world.customers[0])
-    expected = MATRIX[name][caller]
-    token = session_of(world, caller, operator=1) if name == SIGN_OUT and expected == 200 else tokens[caller]
-    before = world.counts()
-    answer = world.send(call_of(name, token, argument))
-    assert answer.status_code == expected, answer.text
-    # Who is turned away has changed nothing.
-    assert expected < 400 or world.counts() == before
+def test_exactly_those_who_may_are_let_in(
+    world: Live, tokens: dict[str, str | None], subtests: pytest.Subtests
+) -> None:
+    for caller in CALLERS:
+        for name in MATRIX:
+            with subtests.test(f"{caller} {name}"):
+                argument = ""
+                if takes_an_id(BY_NAME[name]):
+                    argument = named(world, NAMES[name], world.merchants[0], world.customers[0])
+                expected = MATRIX[name][caller]
+                token = (
+                    session_of(world, caller, operator=1) if name == SIGN_OUT and expected == 200 else tokens[caller]
+                )
+                before = world.counts()
+                answer = world.send(call_of(name, token, argument))
+                assert answer.status_code == expected, answer.text
+                # Who is turned away has changed nothing.
+                assert expected < 400 or world.counts() == before
 
 
 # What every answer carries.
@@ -496,38 +506,44 @@ KINDS_OF_ANSWERS: Final = (
 )
 
 
-@pytest.mark.parametrize("kind", KINDS_OF_ANSWERS)
-def test_every_answer_of_every_kind_carries_the_security_headers(world: Live, kind: str) -> None:
-    answers = answers_of_every_kind(world)
-    assert tuple(answers) == KINDS_OF_ANSWERS
-    answer = answers[kind]()
-    assert answer.status_code == int(kind.split(maxsplit=1)[0])
-    assert {name: answer.headers.get(name) for name in SECURITY} == SECURITY
-    assert answer.headers["x-request-id"]
-    expected = "application/json" if answer.is_success else "application/problem+json"
-    assert answer.headers["content-type"] == expected
-    assert "server" not in answer.headers
-    assert not [name for name in answer.headers if name.startswith("access-control-")]
-    assert all(len(answer.headers.get_list(name)) == 1 for name in answer.headers)
-    if not answer.is_success and not kind.endswith(" head"):
-        refused(answer, answer.status_code, answer.json()["code"])
+def test_every_answer_of_every_kind_carries_the_security_headers(world: Live, subtests: pytest.Subtests) -> None:
+    for kind in KINDS_OF_ANSWERS:
+        with subtests.test(kind):
+            answers = answers_of_every_kind(world)
+            assert tuple(answers) == KINDS_OF_ANSWERS
+            answer = answers[kind]()
+            assert answer.status_code == int(kind.split(maxsplit=1)[0])
+            assert {name: answer.headers.get(name) for name in SECURITY} == SECURITY
+            assert answer.headers["x-request-id"]
+            expected = "application/json" if answer.is_success else "application/problem+json"
+            assert answer.headers["content-type"] == expected
+            assert "server" not in answer.headers
+            assert not [name for name in answer.headers if name.startswith("access-control-")]
+            assert all(len(answer.headers.get_list(name)) == 1 for name in answer.headers)
+            if not answer.is_success and not kind.endswith(" head"):
+                refused(answer, answer.status_code, answer.json()["code"])
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", ORIGIN])
-def test_no_other_origin_is_let_in_by_a_browser(world: Live, origin: str) -> None:
-    merchant = world.merchants[0]
-    call = retrieve(merchant.key, world.payment(merchant)).with_header("origin", origin).with_header("cookie", "a=b")
-    plain = world.send(call)
-    preflight = world.send(
-        Call("OPTIONS", PAYMENTS)
-        .with_header("origin", origin)
-        .with_header("access-control-request-method", "POST")
-        .with_header("access-control-request-headers", "authorization")
-    )
-    assert plain.status_code == 200
-    assert preflight.status_code == 405
-    for answer in (plain, preflight):
-        assert not [name for name in answer.headers if name.startswith("access-control-")]
+def test_no_other_origin_is_let_in_by_a_browser(world: Live, subtests: pytest.Subtests) -> None:
+    for origin in ("https://evil.example", "null", ORIGIN):
+        with subtests.test(origin):
+            merchant = world.merchants[0]
+            call = (
+                retrieve(merchant.key, world.payment(merchant))
+                .with_header("origin", origin)
+                .with_header("cookie", "a=b")
+            )
+            plain = world.send(call)
+            preflight = world.send(
+                Call("OPTIONS", PAYMENTS)
+                .with_header("origin", origin)
+                .with_header("access-control-request-method", "POST")
+                .with_header("access-control-request-headers", "authorization")
+            )
+            assert plain.status_code == 200
+            assert preflight.status_code == 405
+            for answer in (plain, preflight):
+                assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
 def test_request_ids_are_never_the_same(world: Live) -> None:

@@ -79,7 +79,8 @@ def spans(world: InProcess, merchant: Merchant, begin: int, chance: random.Rando
     ]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.both_engines
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_every_row_between_two_moments_is_read_once_and_in_order(still: InProcess, seed: int) -> None:
     chance = random.Random(seed)
     merchant, customer, begin = still.merchant(), still.customer(), still.now_ms()
@@ -138,6 +139,7 @@ def _told(payment: ExportedPayment) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.both_engines
 def test_a_payment_whose_status_changes_between_two_pages_is_read_once(still: InProcess) -> None:
     merchant, customer = still.merchant(), still.customer()
     made = [still.payment(merchant, currency=USED[n % 2]) for n in range(11)]
@@ -156,6 +158,7 @@ async def _next(pages: AsyncGenerator[list[T], None]) -> list[T]:
     return await anext(pages)
 
 
+@pytest.mark.both_engines
 def test_payouts_are_read_by_when_they_were_asked_for(still: InProcess) -> None:
     merchant, store = still.merchant(), still.context.store
     begin, account = still.now_ms(), int(merchant.account)
@@ -185,6 +188,7 @@ def test_nothing_of_another_account_is_read(still: InProcess) -> None:
     assert still.run(commonest_keys(still.context.store, span)) == []
 
 
+@pytest.mark.both_engines
 def test_the_commonest_keys_are_found_at_some_places_between_the_first_and_the_last(
     still: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

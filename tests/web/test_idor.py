@@ -80,49 +80,52 @@ def test_every_route_with_an_id_says_what_it_names() -> None:
     assert len(SWEPT) >= 9
 
 
-@pytest.mark.parametrize("name", SWEPT)
 def test_somebody_elses_id_is_answered_like_one_that_nobody_has(
-    still: InProcess, theirs: Belongings, others: dict[str, str | None], name: str
+    still: InProcess, theirs: Belongings, others: dict[str, str | None], subtests: pytest.Subtests
 ) -> None:
-    before = rows(still)
-    account = still.merchants[0].account
-    for who, token in others.items():
-        nothing = bare(still.send(call_of(name, token, nobodys(name, account))))
-        assert nothing[0] in {401, 404, 409}
-        for what, argument in theirs.of(name).items():
-            assert bare(still.send(call_of(name, token, argument))) == nothing, (who, what)
-            once = call_of(name, token, argument).once("idor")
-            assert bare(still.send(once)) == nothing, (who, what)
-    assert rows(still) == before
+    for name in SWEPT:
+        with subtests.test(name):
+            before = rows(still)
+            account = still.merchants[0].account
+            for who, token in others.items():
+                nothing = bare(still.send(call_of(name, token, nobodys(name, account))))
+                assert nothing[0] in {401, 404, 409}
+                for what, argument in theirs.of(name).items():
+                    assert bare(still.send(call_of(name, token, argument))) == nothing, (who, what)
+                    once = call_of(name, token, argument).once("idor")
+                    assert bare(still.send(once)) == nothing, (who, what)
+            assert rows(still) == before
 
 
-@pytest.mark.parametrize("name", SWEPT)
 def test_the_live_and_the_test_account_of_one_shop_know_nothing_of_each_other(
-    still: InProcess, theirs: Belongings, name: str
+    still: InProcess, theirs: Belongings, subtests: pytest.Subtests
 ) -> None:
-    before = rows(still)
-    shop = still.merchants[0]
-    for mode, key in (("live", shop.test_key), ("test", shop.key)):
-        nothing = bare(still.send(call_of(name, key, nobodys(name, shop.account))))
-        assert nothing[0] in {404, 409}
-        for what, argument in theirs.of(name).items():
-            if what.startswith(mode):
-                assert bare(still.send(call_of(name, key, argument))) == nothing, what
-    assert rows(still) == before
+    for name in SWEPT:
+        with subtests.test(name):
+            before = rows(still)
+            shop = still.merchants[0]
+            for mode, key in (("live", shop.test_key), ("test", shop.key)):
+                nothing = bare(still.send(call_of(name, key, nobodys(name, shop.account))))
+                assert nothing[0] in {404, 409}
+                for what, argument in theirs.of(name).items():
+                    if what.startswith(mode):
+                        assert bare(still.send(call_of(name, key, argument))) == nothing, what
+            assert rows(still) == before
 
 
-@pytest.mark.parametrize("name", BY_THE_ID_ALONE)
 def test_keys_open_nothing_of_the_wallet(
-    still: InProcess, theirs: Belongings, others: dict[str, str | None], name: str
+    still: InProcess, theirs: Belongings, others: dict[str, str | None], subtests: pytest.Subtests
 ) -> None:
-    before = rows(still)
-    tokens = [token for who, token in others.items() if "key" in who or who == "nobody"]
-    for token in (*tokens, still.merchants[0].key):
-        nothing = bare(still.send(call_of(name, token, NOBODYS["payment"])))
-        assert nothing[0] == 401
-        for argument in theirs.payments.values():
-            assert bare(still.send(call_of(name, token, argument))) == nothing
-    assert rows(still) == before
+    for name in BY_THE_ID_ALONE:
+        with subtests.test(name):
+            before = rows(still)
+            tokens = [token for who, token in others.items() if "key" in who or who == "nobody"]
+            for token in (*tokens, still.merchants[0].key):
+                nothing = bare(still.send(call_of(name, token, NOBODYS["payment"])))
+                assert nothing[0] == 401
+                for argument in theirs.payments.values():
+                    assert bare(still.send(call_of(name, token, argument))) == nothing
+            assert rows(still) == before
 
 
 def test_a_stranger_who_has_the_id_of_a_paid_payment_learns_that_it_is_paid_and_no_more(
@@ -153,21 +156,22 @@ LISTS: Final = tuple(
 )
 
 
-@pytest.mark.parametrize("name", LISTS)
 def test_lists_show_nothing_of_anybody_else(
-    still: InProcess, theirs: Belongings, others: dict[str, str | None], name: str
+    still: InProcess, theirs: Belongings, others: dict[str, str | None], subtests: pytest.Subtests
 ) -> None:
-    ids = theirs.ids
-    shop = still.merchants[0]
-    for who in ("B's live key", "B's test key"):
-        text = still.send(call_of(name, others[who])).text
-        assert not [one for one in (*ids, shop.account, shop.test_account) if one in text]
-    # Nor does a cursor of somebody else's lead there.
-    page = still.data(call_of(name, shop.key))
-    cursor = page.get("nextCursor") or theirs.events["live"]
-    asked = call_of(name, others["B's live key"])
-    text = still.send(asked._replace(path=f"{asked.path}?cursor={cursor}")).text
-    assert not [one for one in (*ids - {cursor}, shop.account + '"') if one in text]
+    for name in LISTS:
+        with subtests.test(name):
+            ids = theirs.ids
+            shop = still.merchants[0]
+            for who in ("B's live key", "B's test key"):
+                text = still.send(call_of(name, others[who])).text
+                assert not [one for one in (*ids, shop.account, shop.test_account) if one in text]
+            # Nor does a cursor of somebody else's lead there.
+            page = still.data(call_of(name, shop.key))
+            cursor = page.get("nextCursor") or theirs.events["live"]
+            asked = call_of(name, others["B's live key"])
+            text = still.send(asked._replace(path=f"{asked.path}?cursor={cursor}")).text
+            assert not [one for one in (*ids - {cursor}, shop.account + '"') if one in text]
 
 
 ODD: Final = (
@@ -182,15 +186,16 @@ ODD: Final = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*SWEPT, *BY_THE_ID_ALONE])
-def test_what_is_no_id_is_not_found(still: InProcess, others: dict[str, str | None], name: str) -> None:
-    before = rows(still)
-    shop = still.merchants[1]
-    token = others["a customer"] if name in BY_THE_ID_ALONE else shop.test_key if "/test/" in name else shop.key
-    for odd in ODD:
-        answer = still.send(call_of(name, token, odd))
-        assert answer.status_code == 404, (odd, answer.text)
-    assert rows(still) == before
+def test_what_is_no_id_is_not_found(still: InProcess, others: dict[str, str | None], subtests: pytest.Subtests) -> None:
+    for name in (*SWEPT, *BY_THE_ID_ALONE):
+        with subtests.test(name):
+            before = rows(still)
+            shop = still.merchants[1]
+            token = others["a customer"] if name in BY_THE_ID_ALONE else shop.test_key if "/test/" in name else shop.key
+            for odd in ODD:
+                answer = still.send(call_of(name, token, odd))
+                assert answer.status_code == 404, (odd, answer.text)
+            assert rows(still) == before
 
 
 def test_an_idempotency_key_of_one_tenant_says_nothing_to_another(still: InProcess, theirs: Belongings) -> None:

@@ -437,6 +437,7 @@ def served_as(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
+@pytest.mark.both_engines
 def test_the_service_agrees_with_the_model(served_as: str) -> None:
     # A step takes three times as long on PostgreSQL; the slow test below makes up for it.
     assert settings.default is not None

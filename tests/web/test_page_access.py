@@ -150,78 +150,87 @@ def test_the_open_pages_exist() -> None:
     assert {path for path in OPEN if path not in {route.path for route in PAGE_ROUTES}} == set()
 
 
-@pytest.mark.parametrize("name", READ)
 def test_a_page_is_shown_to_whom_it_is_for_and_changes_nothing(
-    still: InProcess, guests: dict[str, Guest], name: str
+    still: InProcess, guests: dict[str, Guest], subtests: pytest.Subtests
 ) -> None:
-    route = BY_NAME[name]
-    path = path_of(still, route)
-    before = still.counts()
-    for role, guest in guests.items():
-        answer = still.send(guest.call("GET", path))
-        assert answer.status_code < 500, (role, answer.text)
-        if is_console(route):  # Neither these people nor a wallet's session of an operator opens it.
-            assert is_no_console(answer)
-        elif role == "nobody" and route.path not in OPEN:
-            assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")
-            assert answer.content == b""
-        elif "{account}" in route.path:  # Of a business: those who do not work there see nothing.
-            is_shown = role == "owner" and route.path not in NOT_OWNERS
-            assert answer.status_code == (200 if is_shown else 404), role
-    after = still.counts()
-    if route.path in EXPORTS:
-        after["audit"] = before["audit"]
-    assert after == before
+    for name in READ:
+        with subtests.test(name):
+            route = BY_NAME[name]
+            path = path_of(still, route)
+            before = still.counts()
+            for role, guest in guests.items():
+                answer = still.send(guest.call("GET", path))
+                assert answer.status_code < 500, (role, answer.text)
+                if is_console(route):  # Neither these people nor a wallet's session of an operator opens it.
+                    assert is_no_console(answer)
+                elif role == "nobody" and route.path not in OPEN:
+                    assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")
+                    assert answer.content == b""
+                elif "{account}" in route.path:  # Of a business: those who do not work there see nothing.
+                    is_shown = role == "owner" and route.path not in NOT_OWNERS
+                    assert answer.status_code == (200 if is_shown else 404), role
+            after = still.counts()
+            if route.path in EXPORTS:
+                after["audit"] = before["audit"]
+            assert after == before
 
 
-@pytest.mark.parametrize("name", [name for name in READ if "{" not in name or "/pay/{id}" in name])
 def test_every_page_may_load_nothing_but_ours_and_is_kept_by_nobody(
-    still: InProcess, guests: dict[str, Guest], name: str
+    still: InProcess, guests: dict[str, Guest], subtests: pytest.Subtests
 ) -> None:
-    route = BY_NAME[name]
-    answer = still.send(guests["customer"].call("GET", path_of(still, route)))
-    assert answer.headers["cache-control"] == "no-store"
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["referrer-policy"] == "no-referrer"
-    policy = answer.headers["content-security-policy"]
-    assert "frame-ancestors 'none'" in policy
-    assert "unsafe" not in policy
-    if answer.headers["content-type"].startswith("text/html"):
-        assert policy.startswith(POLICY)
-        assert not [word for word in ("<script>", " style=", " onclick=", "javascript:") if word in answer.text]
+    for name in [name for name in READ if "{" not in name or "/pay/{id}" in name]:
+        with subtests.test(name):
+            route = BY_NAME[name]
+            answer = still.send(guests["customer"].call("GET", path_of(still, route)))
+            assert answer.headers["cache-control"] == "no-store"
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["referrer-policy"] == "no-referrer"
+            policy = answer.headers["content-security-policy"]
+            assert "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
+            if answer.headers["content-type"].startswith("text/html"):
+                assert policy.startswith(POLICY)
+                assert not [word for word in ("<script>", " style=", " onclick=", "javascript:") if word in answer.text]
 
 
-@pytest.mark.parametrize("name", POSTED)
-def test_a_form_without_its_token_is_not_heard(still: InProcess, guests: dict[str, Guest], name: str) -> None:
-    route = BY_NAME[name]
-    path = path_of(still, route)
-    before = still.counts()
-    for role, guest in guests.items():
-        assert is_unheard(still.send(form_of(guest, path, route))), role
-    assert still.counts() == before
+def test_a_form_without_its_token_is_not_heard(
+    still: InProcess, guests: dict[str, Guest], subtests: pytest.Subtests
+) -> None:
+    for name in POSTED:
+        with subtests.test(name):
+            route = BY_NAME[name]
+            path = path_of(still, route)
+            before = still.counts()
+            for role, guest in guests.items():
+                assert is_unheard(still.send(form_of(guest, path, route))), role
+            assert still.counts() == before
 
 
-@pytest.mark.parametrize("name", POSTED)
-@pytest.mark.parametrize(
-    "header", [{"origin": "https://evil.example"}, {"sec_fetch_site": "cross-site"}, {"sec_fetch_site": "same-site"}]
-)
 def test_a_form_from_elsewhere_is_not_heard(
-    still: InProcess, guests: dict[str, Guest], name: str, header: dict[str, str]
+    still: InProcess, guests: dict[str, Guest], subtests: pytest.Subtests
 ) -> None:
-    route = BY_NAME[name]
-    path = path_of(still, route)
-    before = still.counts()
-    answer = still.send(form_of(guests["owner"], path, route, **header))
-    assert is_unheard(answer)
-    assert still.counts() == before
+    for name in POSTED:
+        for header in (
+            {"origin": "https://evil.example"},
+            {"sec_fetch_site": "cross-site"},
+            {"sec_fetch_site": "same-site"},
+        ):
+            with subtests.test(f"{name} {header!r:.60}"):
+                route = BY_NAME[name]
+                path = path_of(still, route)
+                before = still.counts()
+                answer = still.send(form_of(guests["owner"], path, route, **header))
+                assert is_unheard(answer)
+                assert still.counts() == before
 
 
-@pytest.mark.parametrize("name", [name for name in READ if BY_NAME[name].path not in OPEN])
-def test_no_bearer_opens_a_page(still: InProcess, name: str) -> None:
-    path = path_of(still, BY_NAME[name])
-    for token in (still.merchants[0].key, still.customers[0].token):
-        answer = still.send(Call("GET", path, token))
-        if is_console(BY_NAME[name]):
-            assert is_no_console(answer)
-            continue
-        assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")
+def test_no_bearer_opens_a_page(still: InProcess, subtests: pytest.Subtests) -> None:
+    for name in [name for name in READ if BY_NAME[name].path not in OPEN]:
+        with subtests.test(name):
+            path = path_of(still, BY_NAME[name])
+            for token in (still.merchants[0].key, still.customers[0].token):
+                answer = still.send(Call("GET", path, token))
+                if is_console(BY_NAME[name]):
+                    assert is_no_console(answer)
+                    continue
+                assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")

@@ -93,6 +93,7 @@ def worker_of(world: InProcess) -> PaymentIndexer:
 # One look after the other, in process.
 
 
+@pytest.mark.both_engines
 def test_every_text_that_can_be_asked_for_is_written_down_and_nothing_else(engine: PostgresServer | None) -> None:
     with in_process(engine) as world:
         chosen, worker = random.Random(1), worker_of(world)
@@ -119,6 +120,7 @@ def test_fifty_keys_of_one_payment_are_all_found(engine: PostgresServer | None) 
         assert walk(world, merchant.key, **{**both, "metadata[key 30]": "value 0"}) == []
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize(("payments", "texts"), [(7, 10), (1000, 5)], ids=["payments", "texts"])
 def test_a_commit_takes_few_and_the_rest_comes_with_the_next_looks(
     engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch, payments: int, texts: int
@@ -195,13 +197,17 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_blocks")
-def test_blocks_that_were_filled_left_and_begun_anew_are_all_followed(postgres: PostgresServer) -> None:
+@pytest.mark.parametrize(("left", "at_once"), [(9, 6), pytest.param(20, 16, marks=pytest.mark.slow)])
+def test_blocks_that_were_filled_left_and_begun_anew_are_all_followed(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, left: int, at_once: int
+) -> None:
+    monkeypatch.setattr(payment_indexer, "_BLOCKS_AT_ONCE", at_once)
     with in_process(postgres) as world:
         chosen, merchant = random.Random(4), world.merchants[0]
         made(world, merchant, 300, chosen)
         looked(world, worker_of(world), times=2)
-        # More left blocks than one look takes, and some that are used to their end.
-        for n in range(20):
+        # More left blocks than a look takes at once, and some that are used to their end.
+        for n in range(left):
             with InProcess(world.settings, world.clock) as beside:
                 made(beside, merchant, 30 if n else 500, chosen)
         made(world, merchant, 500, chosen)
@@ -210,6 +216,7 @@ def test_blocks_that_were_filled_left_and_begun_anew_are_all_followed(postgres: 
         assert_whole(world, at_least=500)
 
 
+@pytest.mark.both_engines
 @pytest.mark.usefixtures("short_blocks")
 def test_what_was_not_written_down_before_a_restore_is_found_after_it(engine: PostgresServer | None) -> None:
     with in_process(engine) as world:
@@ -277,6 +284,7 @@ async def _killed_meanwhile(world: Live, merchant: Merchant, after: int) -> int:
     return await flood
 
 
+@pytest.mark.both_engines
 def test_after_a_kill_in_the_middle_a_restart_writes_down_what_was_left(engine: PostgresServer | None) -> None:
     with live(engine) as world:
         merchant = world.merchants[0]

@@ -35,7 +35,8 @@ def received(world: World, account: str) -> int:
     return int(rows[0][0]) if rows else 0
 
 
-@pytest.mark.parametrize("fits", [1, 7, 49, 50])
+@pytest.mark.both_engines
+@pytest.mark.parametrize("fits", [1, 49, *(pytest.param(fits, marks=pytest.mark.slow) for fits in (7, 50))])
 def test_of_fifty_pays_at_once_exactly_what_fits_succeeds(anywhere: World, fits: int) -> None:
     merchant, customer = anywhere.merchants[0], anywhere.customer()
     amount = FUNDS // fits
@@ -53,6 +54,7 @@ def test_of_fifty_pays_at_once_exactly_what_fits_succeeds(anywhere: World, fits:
     assert anywhere.violations() == []
 
 
+@pytest.mark.both_engines
 def test_money_spent_in_two_shops_at_once_is_spent_once(anywhere: World) -> None:
     customer = anywhere.customer()
     shops = anywhere.merchants[:4]
@@ -62,7 +64,8 @@ def test_money_spent_in_two_shops_at_once_is_spent_once(anywhere: World) -> None
     assert anywhere.balance(customer) == 0
 
 
-@pytest.mark.parametrize("payers", [2, 8])
+@pytest.mark.both_engines
+@pytest.mark.parametrize("payers", [pytest.param(2, marks=pytest.mark.slow), 8])
 def test_of_many_payers_of_one_payment_one_pays(anywhere: World, payers: int) -> None:
     merchant = anywhere.merchants[0]
     people = [anywhere.customer() for _ in range(payers)]
@@ -77,6 +80,7 @@ def test_of_many_payers_of_one_payment_one_pays(anywhere: World, payers: int) ->
             assert anywhere.balance(person) == before - (100 + round_ if person == winner else 0)
 
 
+@pytest.mark.both_engines
 def test_a_double_click_pays_once(anywhere: World) -> None:
     customer = anywhere.customer()
     for round_ in range(10):
@@ -99,6 +103,7 @@ def test_one_customer_in_two_tabs_pays_once(anywhere: World) -> None:
         assert anywhere.data(see(tab, payment_id))["status"] == "paid"
 
 
+@pytest.mark.both_engines
 def test_wrong_pins_at_once_all_count_and_lock_after_five(anywhere: World) -> None:
     merchant, customer = anywhere.merchants[0], anywhere.customer()
     ids = [anywhere.payment(merchant) for _ in range(20)]
@@ -110,6 +115,7 @@ def test_wrong_pins_at_once_all_count_and_lock_after_five(anywhere: World) -> No
     assert anywhere.balance(customer) == FUNDS
 
 
+@pytest.mark.both_engines
 def test_guessing_beside_the_right_pin_gives_no_more_than_five_guesses_in_a_row(anywhere: World) -> None:
     """Right and wrong PINs together: what is told is what one after another would have been told, in some order."""
     merchant, customer = anywhere.merchants[0], anywhere.customer()
@@ -139,6 +145,7 @@ def test_suspended_between_seeing_and_paying(anywhere: World) -> None:
         assert anywhere.data(retrieve(merchant.key, payment_id))["status"] == "pending"
 
 
+@pytest.mark.both_engines
 def test_suspension_and_pays_at_once_agree_on_an_order(anywhere: World) -> None:
     merchant, customer = anywhere.merchant(), anywhere.customer()
     ids = [anywhere.payment(merchant, amount=1) for _ in range(30)]
@@ -166,11 +173,15 @@ def fresh(world: InProcess) -> Customer:
     return customer._replace(token=world.data(sign_in(customer.email))["token"])
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("offset_ms", [-1, 0, 1])
 @pytest.mark.parametrize("first", ["pay", "expiry"])
-def test_at_the_boundary_exactly_one_of_pay_and_expiry_wins(still: InProcess, offset_ms: int, first: str) -> None:
+@pytest.mark.parametrize("rounds", [5, pytest.param(20, marks=pytest.mark.slow)])
+def test_at_the_boundary_exactly_one_of_pay_and_expiry_wins(
+    still: InProcess, offset_ms: int, first: str, rounds: int
+) -> None:
     merchant, customer = still.merchants[0], fresh(still)
-    for _ in range(20):
+    for _ in range(rounds):
         payment_id = still.payment(merchant, amount=1, expiresIn=300)
         held = still.balance(customer)
         still.clock.advance(300_000 + offset_ms)
@@ -221,6 +232,7 @@ def test_a_clock_that_moves_among_the_pays_splits_them_cleanly(still: InProcess)
     assert still.violations() == []
 
 
+@pytest.mark.both_engines
 def test_two_expiry_workers_and_a_payer_leave_one_event(still: InProcess) -> None:
     merchant, customer = still.merchants[0], fresh(still)
     ids = [still.payment(merchant, amount=1, expiresIn=300) for _ in range(10)]

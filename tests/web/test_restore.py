@@ -69,6 +69,7 @@ def assert_right(world: InProcess) -> None:
     assert (world.run(auditor.cycle()), world.run(auditor.past())) == ([], [])
 
 
+@pytest.mark.both_engines
 def test_what_is_given_out_after_a_restore_was_never_given_out(engine: PostgresServer | None, world: InProcess) -> None:
     [merchant] = world.merchants
     lost = go_on(world, merchant)
@@ -94,6 +95,7 @@ def test_what_is_given_out_after_a_restore_was_never_given_out(engine: PostgresS
         )
 
 
+@pytest.mark.both_engines
 def test_a_copy_that_was_restored_before_needs_the_last_epoch(engine: PostgresServer | None, world: InProcess) -> None:
     [merchant] = world.merchants
     restore(world)
@@ -105,6 +107,7 @@ def test_a_copy_that_was_restored_before_needs_the_last_epoch(engine: PostgresSe
         assert go_on(back, merchant) & lost == set()
 
 
+@pytest.mark.both_engines
 def test_money_stands_still_until_two_operators_lift_the_stop(world: InProcess) -> None:
     [merchant] = world.merchants
     restore(world)
@@ -123,6 +126,7 @@ def _slip(account: str) -> dict[str, Any]:
     return {"account": account, "amount": "1.00", "currency": "USD", "reference": "new", "reason": "test"}
 
 
+@pytest.mark.both_engines
 def test_sessions_of_before_open_nothing_and_those_that_were_over_stay_as_they_were(world: InProcess) -> None:
     customer = world.customers[0]
     assert world.send(Call("GET", "/api/v1/wallet/balances", customer.token)).status_code == 200
@@ -164,6 +168,7 @@ def letters(world: InProcess) -> int:
     return int(count)
 
 
+@pytest.mark.both_engines
 def test_nobody_is_mailed_what_they_may_have_been_mailed_before(world: InProcess) -> None:
     [merchant], customer = world.merchants, world.customers[0]
     post(world, "a@x.org")
@@ -184,6 +189,7 @@ def test_nobody_is_mailed_what_they_may_have_been_mailed_before(world: InProcess
     assert letters(world) == 1, "of what came after it"
 
 
+@pytest.mark.both_engines
 def test_no_event_of_before_is_sent_and_the_next_one_is(world: InProcess) -> None:
     [merchant] = world.merchants
     endpoint = new_endpoint(world, merchant.key, url="http://127.0.0.1:9/")

@@ -78,17 +78,18 @@ def named(value: object) -> str:
     return text if len(text) < 50 else f"{text[:50]}... ({len(text)})"
 
 
-@pytest.mark.parametrize(("amount", "wrong"), AMOUNTS.items(), ids=named)
-def test_an_amount_is_a_json_integer_in_its_bounds(world: Live, amount: bytes, wrong: str) -> None:
-    with nothing_left_behind(world):
-        answer = world.send(create(world.merchants[0].key, body(amount=amount)))
-        check(answer, wrong if wrong == INVALID_JSON else {"amount": wrong})
+def test_an_amount_is_a_json_integer_in_its_bounds(world: Live, subtests: pytest.Subtests) -> None:
+    for amount, wrong in AMOUNTS.items():
+        with subtests.test(named(amount)), nothing_left_behind(world):
+            answer = world.send(create(world.merchants[0].key, body(amount=amount)))
+            check(answer, wrong if wrong == INVALID_JSON else {"amount": wrong})
 
 
-@pytest.mark.parametrize("amount", [1, 2, MAX - 1, MAX])
-def test_amounts_at_the_bounds_are_taken_digit_exact(world: Live, amount: int) -> None:
-    payment_id = world.payment(world.merchants[0], body(amount=b"%d" % amount))
-    assert world.data(retrieve(world.merchants[0].key, payment_id))["amount"] == amount
+def test_amounts_at_the_bounds_are_taken_digit_exact(world: Live, subtests: pytest.Subtests) -> None:
+    for amount in (1, 2, MAX - 1, MAX):
+        with subtests.test(str(amount)):
+            payment_id = world.payment(world.merchants[0], body(amount=b"%d" % amount))
+            assert world.data(retrieve(world.merchants[0].key, payment_id))["amount"] == amount
 
 
 def test_amount_and_currency_are_required(world: Live) -> None:
@@ -115,10 +116,10 @@ CURRENCIES: Final[dict[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("currency", "wrong"), CURRENCIES.items())
-def test_a_currency_is_exactly_one_of_four_codes(world: Live, currency: bytes, wrong: str) -> None:
-    with nothing_left_behind(world):
-        check(world.send(create(world.merchants[0].key, body(currency=currency))), {"currency": wrong})
+def test_a_currency_is_exactly_one_of_four_codes(world: Live, subtests: pytest.Subtests) -> None:
+    for currency, wrong in CURRENCIES.items():
+        with subtests.test(f"{currency!r:.60}"), nothing_left_behind(world):
+            check(world.send(create(world.merchants[0].key, body(currency=currency))), {"currency": wrong})
 
 
 def keys(count: int) -> bytes:
@@ -184,11 +185,12 @@ FIELDS: Final[dict[str, tuple[bytes, Wrong]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", FIELDS)
-def test_each_field_has_its_limits(world: Live, case: str) -> None:
-    text, wrong = FIELDS[case]
-    with nothing_left_behind(world):
-        check(world.send(create(world.merchants[0].key, text)), wrong)
+def test_each_field_has_its_limits(world: Live, subtests: pytest.Subtests) -> None:
+    for case in FIELDS:
+        with subtests.test(case):
+            text, wrong = FIELDS[case]
+            with nothing_left_behind(world):
+                check(world.send(create(world.merchants[0].key, text)), wrong)
 
 
 AT_THE_LIMIT: Final[dict[str, bytes]] = {
@@ -205,13 +207,14 @@ AT_THE_LIMIT: Final[dict[str, bytes]] = {
 }
 
 
-@pytest.mark.parametrize("case", AT_THE_LIMIT)
-def test_what_reaches_a_limit_exactly_is_taken(world: Live, case: str) -> None:
-    merchant = world.merchants[0]
-    sent = json.loads(AT_THE_LIMIT[case])
-    sent.pop("expiresIn", None)
-    data = world.data(retrieve(merchant.key, world.payment(merchant, AT_THE_LIMIT[case])))
-    assert {name: data[name] for name in sent} == sent
+def test_what_reaches_a_limit_exactly_is_taken(world: Live, subtests: pytest.Subtests) -> None:
+    for case in AT_THE_LIMIT:
+        with subtests.test(case):
+            merchant = world.merchants[0]
+            sent = json.loads(AT_THE_LIMIT[case])
+            sent.pop("expiresIn", None)
+            data = world.data(retrieve(merchant.key, world.payment(merchant, AT_THE_LIMIT[case])))
+            assert {name: data[name] for name in sent} == sent
 
 
 UNREADABLE: Final[dict[str, bytes]] = {
@@ -264,21 +267,22 @@ UNREADABLE: Final[dict[str, bytes]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", UNREADABLE)
-def test_what_is_not_json_is_told_so(world: Live, case: str) -> None:
-    with nothing_left_behind(world):
-        check(world.send(create(world.merchants[0].key, UNREADABLE[case])), INVALID_JSON)
+def test_what_is_not_json_is_told_so(world: Live, subtests: pytest.Subtests) -> None:
+    for case in UNREADABLE:
+        with subtests.test(case), nothing_left_behind(world):
+            check(world.send(create(world.merchants[0].key, UNREADABLE[case])), INVALID_JSON)
 
 
-@pytest.mark.parametrize("depth", [6, 50, 200, 400, 480, 495, 500, 600, 800, 900, 950, 980, 990, 1000, 2000])
-@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"a":', b"}]")])
-def test_no_depth_of_nesting_is_a_server_error(world: Live, depth: int, opening: bytes, closing: bytes) -> None:
-    inner = opening * depth + b"1" + closing * depth
-    with nothing_left_behind(world):
-        for text in (body(metadata=b'{"a":%b}' % inner), body(note=inner), body(extra=inner), inner):
-            answer = world.send(create(world.merchants[0].key, text))
-            assert answer.status_code in {400, 422}, answer.text
-            refused(answer, answer.status_code, answer.json()["code"])
+def test_no_depth_of_nesting_is_a_server_error(world: Live, subtests: pytest.Subtests) -> None:
+    for depth in (6, 50, 200, 400, 480, 495, 500, 600, 800, 900, 950, 980, 990, 1000, 2000):
+        for opening, closing in ((b"[", b"]"), (b'{"a":', b"}"), (b'[{"a":', b"}]")):
+            with subtests.test(f"{depth} {opening!r:.60}"):
+                inner = opening * depth + b"1" + closing * depth
+                with nothing_left_behind(world):
+                    for text in (body(metadata=b'{"a":%b}' % inner), body(note=inner), body(extra=inner), inner):
+                        answer = world.send(create(world.merchants[0].key, text))
+                        assert answer.status_code in {400, 422}, answer.text
+                        refused(answer, answer.status_code, answer.json()["code"])
 
 
 SURROGATES: Final = (
@@ -289,22 +293,22 @@ SURROGATES: Final = (
 )
 
 
-@pytest.mark.parametrize("text", SURROGATES)
-def test_a_lone_surrogate_after_another_mistake_is_no_server_error(world: Live, text: bytes) -> None:
-    with nothing_left_behind(world):
-        for answer in (
-            world.send(create(world.merchants[0].key, text)),
-            world.send(post(SESSIONS, None, text)),
-            world.send(post(f"{WALLET}/1234567890123456/pay", world.customers[0].token, text)),
-        ):
-            assert answer.status_code in {400, 422}, answer.text
-            refused(answer, answer.status_code, answer.json()["code"])
+def test_a_lone_surrogate_after_another_mistake_is_no_server_error(world: Live, subtests: pytest.Subtests) -> None:
+    for text in SURROGATES:
+        with subtests.test(f"{text!r:.60}"), nothing_left_behind(world):
+            for answer in (
+                world.send(create(world.merchants[0].key, text)),
+                world.send(post(SESSIONS, None, text)),
+                world.send(post(f"{WALLET}/1234567890123456/pay", world.customers[0].token, text)),
+            ):
+                assert answer.status_code in {400, 422}, answer.text
+                refused(answer, answer.status_code, answer.json()["code"])
 
 
-@pytest.mark.parametrize("text", [b"[]", b"[{}]", b"null", b"true", b"1", b'"amount"', b"100.5", b'[["amount",1]]'])
-def test_a_body_is_an_object(world: Live, text: bytes) -> None:
-    with nothing_left_behind(world):
-        check(world.send(create(world.merchants[0].key, text)), {"": "wrong_type"})
+def test_a_body_is_an_object(world: Live, subtests: pytest.Subtests) -> None:
+    for text in (b"[]", b"[{}]", b"null", b"true", b"1", b'"amount"', b"100.5", b'[["amount",1]]'):
+        with subtests.test(f"{text!r:.60}"), nothing_left_behind(world):
+            check(world.send(create(world.merchants[0].key, text)), {"": "wrong_type"})
 
 
 UNKNOWN: Final = (
@@ -325,12 +329,12 @@ UNKNOWN: Final = (
 )
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
-def test_an_unknown_field_is_never_lost_in_silence(world: Live, name: str) -> None:
-    with nothing_left_behind(world):
-        for value in ("paid", None, {"a": 1}):
-            answer = world.send(create(world.merchants[0].key, **{name: value}))
-            check(answer, {name: "unknown_field"})
+def test_an_unknown_field_is_never_lost_in_silence(world: Live, subtests: pytest.Subtests) -> None:
+    for name in UNKNOWN:
+        with subtests.test(name), nothing_left_behind(world):
+            for value in ("paid", None, {"a": 1}):
+                answer = world.send(create(world.merchants[0].key, **{name: value}))
+                check(answer, {name: "unknown_field"})
 
 
 def test_a_very_long_unknown_name_is_not_sent_back_whole(world: Live) -> None:
@@ -375,24 +379,26 @@ OTHER_TYPES: Final = (
 )
 
 
-@pytest.mark.parametrize("content_type", JSON_TYPES)
-def test_json_is_taken_in_its_usual_spellings(world: Live, content_type: str) -> None:
-    call = Call("POST", PAYMENTS, world.merchants[0].key, body(), (("content-type", content_type),))
-    assert world.send(call).status_code == 201
+def test_json_is_taken_in_its_usual_spellings(world: Live, subtests: pytest.Subtests) -> None:
+    for content_type in JSON_TYPES:
+        with subtests.test(content_type):
+            call = Call("POST", PAYMENTS, world.merchants[0].key, body(), (("content-type", content_type),))
+            assert world.send(call).status_code == 201
 
 
-@pytest.mark.parametrize("content_type", OTHER_TYPES, ids=named)
-def test_another_content_type_is_refused(world: Live, content_type: str) -> None:
-    merchant, customer = world.merchants[0], world.customers[0]
-    headers = (("content-type", content_type),)
-    payment_id = world.payment(merchant)
-    with nothing_left_behind(world):
-        for path, token, text in (
-            (PAYMENTS, merchant.key, body()),
-            (SESSIONS, None, json.dumps({"email": customer.email, "password": "x"}).encode()),
-            (f"{WALLET}/{payment_id}/pay", customer.token, json.dumps({"pin": PIN}).encode()),
-        ):
-            refused(world.send(Call("POST", path, token, text, headers)), 415, "unsupported_media_type")
+def test_another_content_type_is_refused(world: Live, subtests: pytest.Subtests) -> None:
+    for content_type in OTHER_TYPES:
+        with subtests.test(named(content_type)):
+            merchant, customer = world.merchants[0], world.customers[0]
+            headers = (("content-type", content_type),)
+            payment_id = world.payment(merchant)
+            with nothing_left_behind(world):
+                for path, token, text in (
+                    (PAYMENTS, merchant.key, body()),
+                    (SESSIONS, None, json.dumps({"email": customer.email, "password": "x"}).encode()),
+                    (f"{WALLET}/{payment_id}/pay", customer.token, json.dumps({"pin": PIN}).encode()),
+                ):
+                    refused(world.send(Call("POST", path, token, text, headers)), 415, "unsupported_media_type")
 
 
 def test_no_content_type_is_refused(world: Live) -> None:
@@ -401,19 +407,19 @@ def test_no_content_type_is_refused(world: Live) -> None:
         refused(answer, 415, "unsupported_media_type")
 
 
-@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "identity, gzip", "x"])
-def test_a_compressed_body_is_not_unpacked(world: Live, coding: str) -> None:
-    with nothing_left_behind(world):
-        call = create(world.merchants[0].key, body()).with_header("content-encoding", coding)
-        refused(world.send(call), 415, "unsupported_media_type")
+def test_a_compressed_body_is_not_unpacked(world: Live, subtests: pytest.Subtests) -> None:
+    for coding in ("gzip", "deflate", "br", "identity, gzip", "x"):
+        with subtests.test(coding), nothing_left_behind(world):
+            call = create(world.merchants[0].key, body()).with_header("content-encoding", coding)
+            refused(world.send(call), 415, "unsupported_media_type")
 
 
-@pytest.mark.parametrize("size", [131_073, 200_000, 5_000_000])
-def test_a_body_over_the_limit_is_refused(world: Live, size: int) -> None:
-    with nothing_left_behind(world):
-        answer = world.send(create(world.merchants[0].key, body().ljust(size)))
-        assert answer.status_code == 413
-        assert answer.json()["code"] == "body_too_large"
+def test_a_body_over_the_limit_is_refused(world: Live, subtests: pytest.Subtests) -> None:
+    for size in (131_073, 200_000, 5_000_000):
+        with subtests.test(str(size)), nothing_left_behind(world):
+            answer = world.send(create(world.merchants[0].key, body().ljust(size)))
+            assert answer.status_code == 413
+            assert answer.json()["code"] == "body_too_large"
 
 
 def test_a_body_in_chunks_is_counted_too(world: Live) -> None:
@@ -446,10 +452,10 @@ SIGN_INS: Final[dict[bytes, Wrong]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "wrong"), SIGN_INS.items(), ids=named)
-def test_signing_in_takes_only_what_it_asks_for(world: Live, text: bytes, wrong: Wrong) -> None:
-    with nothing_left_behind(world):
-        check(world.send(post(SESSIONS, None, text)), wrong)
+def test_signing_in_takes_only_what_it_asks_for(world: Live, subtests: pytest.Subtests) -> None:
+    for text, wrong in SIGN_INS.items():
+        with subtests.test(named(text)), nothing_left_behind(world):
+            check(world.send(post(SESSIONS, None, text)), wrong)
 
 
 ADDRESSES: Final = (
@@ -463,14 +469,15 @@ ADDRESSES: Final = (
 )
 
 
-@pytest.mark.parametrize("email", ADDRESSES, ids=named)
-def test_a_strange_address_is_only_a_wrong_one(world: Live, email: str) -> None:
-    before = world.counts()
-    refused(world.send(sign_in(email)), 401, "wrong_credentials")
-    # That somebody tried is written down, unless there is enough of this address already; nothing else is.
-    after = world.counts()
-    assert after["audit"] - before["audit"] in {0, 1}
-    assert after == before | {"audit": after["audit"]}
+def test_a_strange_address_is_only_a_wrong_one(world: Live, subtests: pytest.Subtests) -> None:
+    for email in ADDRESSES:
+        with subtests.test(named(email)):
+            before = world.counts()
+            refused(world.send(sign_in(email)), 401, "wrong_credentials")
+            # That somebody tried is written down, unless there is enough of this address already; nothing else is.
+            after = world.counts()
+            assert after["audit"] - before["audit"] in {0, 1}
+            assert after == before | {"audit": after["audit"]}
 
 
 PINS: Final[dict[bytes, Wrong]] = {
@@ -492,30 +499,33 @@ PINS: Final[dict[bytes, Wrong]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "wrong"), PINS.items(), ids=named)
-def test_a_pin_is_a_string_of_six_digits(world: Live, text: bytes, wrong: Wrong) -> None:
-    payment_id = world.payment(world.merchants[0])
-    with nothing_left_behind(world):
-        check(world.send(post(f"{WALLET}/{payment_id}/pay", world.customers[0].token, text)), wrong)
+def test_a_pin_is_a_string_of_six_digits(world: Live, subtests: pytest.Subtests) -> None:
+    for text, wrong in PINS.items():
+        with subtests.test(named(text)):
+            payment_id = world.payment(world.merchants[0])
+            with nothing_left_behind(world):
+                check(world.send(post(f"{WALLET}/{payment_id}/pay", world.customers[0].token, text)), wrong)
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "x" * 4000, "é", "a\u200bb", "a\tb"])
-def test_an_idempotency_key_is_printable_and_at_most_255_long(world: Live, key: str) -> None:
-    payment_id = world.payment(world.merchants[0])
-    with nothing_left_behind(world):
-        for call in (
-            create(world.merchants[0].key),
-            post(f"{WALLET}/{payment_id}/pay", world.customers[0].token, {"pin": PIN}),
-        ):
-            check(world.send(call.once(key)), {"Idempotency-Key": "invalid"})
+def test_an_idempotency_key_is_printable_and_at_most_255_long(world: Live, subtests: pytest.Subtests) -> None:
+    for key in ("", "x" * 256, "x" * 4000, "é", "a\u200bb", "a\tb"):
+        with subtests.test(key):
+            payment_id = world.payment(world.merchants[0])
+            with nothing_left_behind(world):
+                for call in (
+                    create(world.merchants[0].key),
+                    post(f"{WALLET}/{payment_id}/pay", world.customers[0].token, {"pin": PIN}),
+                ):
+                    check(world.send(call.once(key)), {"Idempotency-Key": "invalid"})
 
 
-@pytest.mark.parametrize("path", ["%0d%0aset-cookie:%20a=b", "%0d%0a%0d%0a<script>", "%E0%80%8D%E0%80%8Aa:b"])
-def test_nothing_of_a_path_becomes_a_header(world: Live, path: str) -> None:
-    answer = world.send(Call("GET", f"{PAYMENTS}/{path}", world.merchants[0].key))
-    refused(answer, 404, "not_found")
-    assert "set-cookie" not in answer.headers
-    assert b"script" not in answer.content
+def test_nothing_of_a_path_becomes_a_header(world: Live, subtests: pytest.Subtests) -> None:
+    for path in ("%0d%0aset-cookie:%20a=b", "%0d%0a%0d%0a<script>", "%E0%80%8D%E0%80%8Aa:b"):
+        with subtests.test(path):
+            answer = world.send(Call("GET", f"{PAYMENTS}/{path}", world.merchants[0].key))
+            refused(answer, 404, "not_found")
+            assert "set-cookie" not in answer.headers
+            assert b"script" not in answer.content
 
 
 # Whatever comes.

@@ -92,17 +92,19 @@ def test_a_suspended_shop_cancels_nothing(world: Live) -> None:
     left_alone(world, cancel(merchant.key, payment_id), 403, "account_suspended")
 
 
-@pytest.mark.parametrize(
-    ("content", "content_type"),
-    [(None, None), (b"", None), (b"", "text/plain"), (b"{}", "application/json"), (b" { } ", "application/json")],
-)
-def test_nothing_and_an_empty_object_are_taken_for_a_body(
-    world: Live, content: bytes | None, content_type: str | None
-) -> None:
-    merchant = world.merchants[0]
-    call = cancel(merchant.key, world.payment(merchant))._replace(content=content)
-    answer = world.send(call.with_header("content-type", content_type) if content_type else call)
-    assert answer.json()["data"]["status"] == "cancelled"
+def test_nothing_and_an_empty_object_are_taken_for_a_body(world: Live, subtests: pytest.Subtests) -> None:
+    for content, content_type in (
+        (None, None),
+        (b"", None),
+        (b"", "text/plain"),
+        (b"{}", "application/json"),
+        (b" { } ", "application/json"),
+    ):
+        with subtests.test(f"{content!r:.60}"):
+            merchant = world.merchants[0]
+            call = cancel(merchant.key, world.payment(merchant))._replace(content=content)
+            answer = world.send(call.with_header("content-type", content_type) if content_type else call)
+            assert answer.json()["data"]["status"] == "cancelled"
 
 
 def test_any_other_body_is_refused(world: Live) -> None:
@@ -121,6 +123,7 @@ def test_any_other_body_is_refused(world: Live) -> None:
     assert world.data(retrieve(merchant.key, payment_id))["status"] == "pending"
 
 
+@pytest.mark.both_engines
 def test_a_cancel_is_replayed_under_its_key(anywhere: World) -> None:
     merchant = anywhere.merchants[0]
     first, second = anywhere.payment(merchant), anywhere.payment(merchant)
@@ -136,11 +139,14 @@ def test_a_cancel_is_replayed_under_its_key(anywhere: World) -> None:
 # Against others.
 
 
-def test_pay_against_cancel_has_one_winner_and_the_loser_hears_who_it_was(anywhere: World) -> None:
+@pytest.mark.both_engines
+@pytest.mark.parametrize("rounds", [30, pytest.param(200, marks=pytest.mark.slow)])
+def test_pay_against_cancel_has_one_winner_and_the_loser_hears_who_it_was(anywhere: World, rounds: int) -> None:
     merchant, customer = anywhere.merchant(), anywhere.customer()
     events = anywhere.counts()["event"]
     won: Counter[str] = Counter()
-    for round_ in range(200):
+    while won.total() < rounds or not (won["paid"] and won["cancelled"]):
+        round_ = won.total()
         payment_id = anywhere.payment(merchant, amount=1)
         calls = [pay(customer, payment_id), cancel(merchant.key, payment_id)]
         answers = anywhere.together(calls if round_ % 2 else reversed(calls))
@@ -150,13 +156,13 @@ def test_pay_against_cancel_has_one_winner_and_the_loser_hears_who_it_was(anywhe
         shown = anywhere.data(retrieve(merchant.key, payment_id))
         assert (shown["status"], shown["version"]) == ("cancelled" if told[0] else "paid", 2)
         won[shown["status"]] += 1
-    assert min(won["paid"], won["cancelled"]) > 0
     assert anywhere.balance(customer) == FUNDS - won["paid"]
     assert anywhere.held(merchant.account) == won["paid"]
-    assert anywhere.counts()["event"] == events + 200
+    assert anywhere.counts()["event"] == events + won.total()
     assert anywhere.violations() == []
 
 
+@pytest.mark.both_engines
 def test_many_cancels_at_once_are_one(anywhere: World) -> None:
     merchant = anywhere.merchants[0]
     for _ in range(10):

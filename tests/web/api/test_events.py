@@ -63,6 +63,7 @@ def sequences(events: list[dict[str, Any]]) -> list[int]:
     return [int(event["id"].rpartition("_")[2]) for event in events]
 
 
+@pytest.mark.both_engines
 def test_every_change_has_its_event_in_order_and_its_data_is_what_get_showed_byte_for_byte(still: InProcess) -> None:
     merchant, customer = still.merchant(), still.customer()
     key = merchant.key
@@ -152,6 +153,7 @@ def of_type(world: InProcess, key: str, kind: str, limit: int) -> list[dict[str,
             return found
 
 
+@pytest.mark.both_engines
 def test_events_of_one_type_are_found_among_all(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     merchant, customer = still.merchant(), still.customer()
     for number in range(12):
@@ -220,29 +222,31 @@ def test_only_an_own_event_is_found_and_only_by_its_exact_id(still: InProcess) -
         assert field_errors(answer) == {"cursor": "invalid"}, text
 
 
-@pytest.mark.parametrize(
-    ("query", "errors"),
-    [
-        ("limit=0", {"limit": "out_of_range"}),
-        ("limit=101", {"limit": "out_of_range"}),
-        ("wait=31", {"wait": "out_of_range"}),
-        ("wait=-1", {"wait": "out_of_range"}),
-        ("wait=1.5", {"wait": "wrong_type"}),
-        ("wait=", {"wait": "wrong_type"}),
-        ("wait=1&wait=1", {"wait": "repeated"}),
-        ("cursor=", {"cursor": "too_short"}),
-        ("cursor=now", {"cursor": "invalid"}),
-        ("status=paid", {"status": "unknown_parameter"}),
-        ("type=ping&after=1", {"type": "unknown_value", "after": "unknown_parameter"}),
-    ],
-)
-def test_a_wrong_parameter_is_named(still: InProcess, query: str, errors: dict[str, str]) -> None:
-    assert field_errors(still.send(asking(still.merchants[0].key, EVENTS, query))) == errors
+WRONG_QUERIES: Final = [
+    ("limit=0", {"limit": "out_of_range"}),
+    ("limit=101", {"limit": "out_of_range"}),
+    ("wait=31", {"wait": "out_of_range"}),
+    ("wait=-1", {"wait": "out_of_range"}),
+    ("wait=1.5", {"wait": "wrong_type"}),
+    ("wait=", {"wait": "wrong_type"}),
+    ("wait=1&wait=1", {"wait": "repeated"}),
+    ("cursor=", {"cursor": "too_short"}),
+    ("cursor=now", {"cursor": "invalid"}),
+    ("status=paid", {"status": "unknown_parameter"}),
+    ("type=ping&after=1", {"type": "unknown_value", "after": "unknown_parameter"}),
+]
+
+
+def test_a_wrong_parameter_is_named(still: InProcess, subtests: pytest.Subtests) -> None:
+    for query, errors in WRONG_QUERIES:
+        with subtests.test(query):
+            assert field_errors(still.send(asking(still.merchants[0].key, EVENTS, query))) == errors
 
 
 # Long ago.
 
 
+@pytest.mark.both_engines
 def test_events_are_listed_for_90_days_and_can_be_seen_for_ever(engine: PostgresServer | None) -> None:
     with in_process(engine) as world:
         merchant = world.merchants[0]
@@ -281,6 +285,7 @@ def test_events_are_listed_for_90_days_and_can_be_seen_for_ever(engine: Postgres
         assert sequences([news]) == [9]
 
 
+@pytest.mark.both_engines
 def test_after_a_restore_no_event_is_skipped_by_a_cursor_of_one_that_was_lost(engine: PostgresServer | None) -> None:
     with in_process(engine) as world:
         merchant = world.merchants[0]

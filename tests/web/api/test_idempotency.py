@@ -73,6 +73,7 @@ def test_without_a_key_each_request_is_its_own(world: Live) -> None:
     assert world.send(call).json() != world.send(call).json()
 
 
+@pytest.mark.both_engines
 def test_another_request_under_the_same_key_is_refused(world: Live) -> None:
     key = world.merchants[0].key
     first = world.send(create(key, b'{"amount":100,"currency":"USD"}').once("other-1"))
@@ -104,6 +105,7 @@ def test_accounts_know_nothing_of_each_others_keys(world: Live) -> None:
     assert world.data(create(other_key, amount=1).once("shared"))["id"] == ids[0]
 
 
+@pytest.mark.both_engines
 def test_twenty_twins_at_once_make_one_payment(anywhere: World) -> None:
     for round_ in range(5):
         call = create(anywhere.merchants[0].key, amount=7).once(f"twins-{round_}")
@@ -115,6 +117,7 @@ def test_twenty_twins_at_once_make_one_payment(anywhere: World) -> None:
         assert payments(anywhere) == before + 1
 
 
+@pytest.mark.both_engines
 def test_of_two_different_requests_at_once_one_wins_the_key(anywhere: World) -> None:
     key = anywhere.merchants[0].key
     for round_ in range(5):
@@ -126,6 +129,7 @@ def test_of_two_different_requests_at_once_one_wins_the_key(anywhere: World) -> 
         assert payments(anywhere) == before + 1
 
 
+@pytest.mark.both_engines
 def test_accounts_of_a_pay_move_the_money_once(anywhere: World) -> None:
     customer = anywhere.customer()
     payment_id = anywhere.payment(anywhere.merchants[0], amount=500)
@@ -136,13 +140,12 @@ def test_accounts_of_a_pay_move_the_money_once(anywhere: World) -> None:
     assert anywhere.balance(customer) == FUNDS - 500
 
 
-@pytest.mark.parametrize(
-    "key", ["x", "x" * 255, "a b", "'\"; DROP TABLE stored_response; --", "~!@#$%^&*()", "%00", "true"]
-)
-def test_any_printable_key_of_1_to_255_characters_is_taken(world: Live, key: str) -> None:
-    call = create(world.merchants[0].key, amount=3).once(key)
-    first, second = world.send(call), world.send(call)
-    assert (first.status_code, is_replay(second), first.content) == (201, True, second.content)
+def test_any_printable_key_of_1_to_255_characters_is_taken(world: Live, subtests: pytest.Subtests) -> None:
+    for key in ("x", "x" * 255, "a b", "'\"; DROP TABLE stored_response; --", "~!@#$%^&*()", "%00", "true"):
+        with subtests.test(key):
+            call = create(world.merchants[0].key, amount=3).once(key)
+            first, second = world.send(call), world.send(call)
+            assert (first.status_code, is_replay(second), first.content) == (201, True, second.content)
 
 
 def test_a_key_of_256_characters_is_refused(world: Live) -> None:
@@ -152,23 +155,28 @@ def test_a_key_of_256_characters_is_refused(world: Live) -> None:
     assert world.counts() == before
 
 
-@pytest.mark.parametrize("blanks", [" ", "  ", "\t", " \t "])
-def test_blanks_around_a_header_are_no_part_of_it(world: Live, blanks: str) -> None:
-    key, token = f"blanks {ord(blanks[0])} {len(blanks)}", world.merchants[0].key
-    before = payments(world)
-    ids = set()
-    for around in ("", blanks):
-        # A client that sends values as they are given to it.
-        connection = http.client.HTTPConnection("127.0.0.1", world.settings.port)
-        headers = {"Idempotency-Key": key, "Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        spaced = {name: f"{around}{value}{around}" for name, value in headers.items()}
-        connection.request("POST", PAYMENTS, b'{"amount":100,"currency":"USD"}', spaced)
-        answer = connection.getresponse()
-        assert answer.status == 201
-        ids.add(json.loads(answer.read())["data"]["id"])
-        connection.close()
-    assert len(ids) == 1
-    assert payments(world) == before + 1
+def test_blanks_around_a_header_are_no_part_of_it(world: Live, subtests: pytest.Subtests) -> None:
+    for blanks in (" ", "  ", "\t", " \t "):
+        with subtests.test(blanks):
+            key, token = f"blanks {ord(blanks[0])} {len(blanks)}", world.merchants[0].key
+            before = payments(world)
+            ids = set()
+            for around in ("", blanks):
+                # A client that sends values as they are given to it.
+                connection = http.client.HTTPConnection("127.0.0.1", world.settings.port)
+                headers = {
+                    "Idempotency-Key": key,
+                    "Authorization": f"Bearer {token}",
+                    "Content-Type": "application/json",
+                }
+                spaced = {name: f"{around}{value}{around}" for name, value in headers.items()}
+                connection.request("POST", PAYMENTS, b'{"amount":100,"currency":"USD"}', spaced)
+                answer = connection.getresponse()
+                assert answer.status == 201
+                ids.add(json.loads(answer.read())["data"]["id"])
+                connection.close()
+            assert len(ids) == 1
+            assert payments(world) == before + 1
 
 
 def test_keys_differ_by_case_and_by_their_last_character(world: Live) -> None:
@@ -255,6 +263,7 @@ def test_reading_has_no_use_for_a_key(world: Live) -> None:
     assert world.data(call)["status"] == "paid"
 
 
+@pytest.mark.both_engines
 def test_a_key_is_forgotten_after_thirty_days(still: InProcess) -> None:
     merchant, customer = still.merchants[0], still.customer()
     still.clock.now = START
@@ -323,66 +332,82 @@ def test_every_call_that_changes_something_takes_a_key_but_signing_in() -> None:
     assert {name for name in BODIES if name.startswith("POST")} - set(ONCE) == NOT_ONCE
 
 
-@pytest.mark.parametrize("name", ONCE)
-def test_each_call_is_carried_out_once_and_answered_twice(world: Live, name: str) -> None:
-    call = first_call(world, name, world.merchants[0], world.customer()).once(f"twice {name}")
-    first = world.send(call)
-    assert first.status_code in {200, 201}
-    assert not is_replay(first)
-    before = world.counts()
-    again = world.send(call)
-    answered_again(name, first, again)
-    assert world.counts() == before
-    # Without the key it is another wish; the same key for another thing is refused.
-    other = first_call(world, name, world.merchants[0], world.customers[0])
-    other = other._replace(token=call.token)
-    if other.path == call.path:
-        other = other._replace(content=(call.content or b"") + b" ")
-    before = world.counts()
-    refused(world.send(other.once(f"twice {name}")), 422, "idempotency_key_reused")
-    assert world.counts() == before
+def test_each_call_is_carried_out_once_and_answered_twice(world: Live, subtests: pytest.Subtests) -> None:
+    for name in ONCE:
+        with subtests.test(name):
+            call = first_call(world, name, world.merchants[0], world.customer()).once(f"twice {name}")
+            first = world.send(call)
+            assert first.status_code in {200, 201}
+            assert not is_replay(first)
+            before = world.counts()
+            again = world.send(call)
+            answered_again(name, first, again)
+            assert world.counts() == before
+            # Without the key it is another wish; the same key for another thing is refused.
+            other = first_call(world, name, world.merchants[0], world.customers[0])
+            other = other._replace(token=call.token)
+            if other.path == call.path:
+                other = other._replace(content=(call.content or b"") + b" ")
+            before = world.counts()
+            refused(world.send(other.once(f"twice {name}")), 422, "idempotency_key_reused")
+            assert world.counts() == before
 
 
-@pytest.mark.parametrize("name", ONCE)
-def test_a_key_that_is_none_is_refused_before_anything_is_done(world: Live, name: str) -> None:
-    call = first_call(world, name, world.merchants[0], world.customers[0])
-    before = world.counts()
-    for key in ("x" * 256, "", "caf\u00e9", "a\tb"):
-        assert field_errors(world.send(call.once(key))) == {"Idempotency-Key": "invalid"}
-    assert world.counts() == before
-    assert world.send(call.once(f"one that is: {name}")).status_code in {200, 201}
+def test_a_key_that_is_none_is_refused_before_anything_is_done(world: Live, subtests: pytest.Subtests) -> None:
+    for name in ONCE:
+        with subtests.test(name):
+            call = first_call(world, name, world.merchants[0], world.customers[0])
+            before = world.counts()
+            for key in ("x" * 256, "", "caf\u00e9", "a\tb"):
+                assert field_errors(world.send(call.once(key))) == {"Idempotency-Key": "invalid"}
+            assert world.counts() == before
+            assert world.send(call.once(f"one that is: {name}")).status_code in {200, 201}
 
 
-@pytest.mark.parametrize("name", ONCE)
-def test_a_key_is_not_shared_with_another_account(world: Live, name: str) -> None:
-    one, two = world.merchants[:2]
-    people = (world.customer(), world.customer())
-    once = f"not shared {name}"
-    calls = [first_call(world, name, shop, who).once(once) for shop, who in zip((one, two), people, strict=True)]
-    answers = [world.send(call) for call in calls]
-    assert [answer.status_code in {200, 201} for answer in answers] == [True, True]
-    assert [is_replay(answer) for answer in answers] == [False, False]
-    assert answers[0].content != answers[1].content
-    # Each goes on to hear its own.
-    for call, first in zip(calls, answers, strict=True):
-        answered_again(name, first, world.send(call))
+def test_a_key_is_not_shared_with_another_account(world: Live, subtests: pytest.Subtests) -> None:
+    for name in ONCE:
+        with subtests.test(name):
+            one, two = world.merchants[:2]
+            people = (world.customer(), world.customer())
+            once = f"not shared {name}"
+            calls = [
+                first_call(world, name, shop, who).once(once) for shop, who in zip((one, two), people, strict=True)
+            ]
+            answers = [world.send(call) for call in calls]
+            assert [answer.status_code in {200, 201} for answer in answers] == [True, True]
+            assert [is_replay(answer) for answer in answers] == [False, False]
+            assert answers[0].content != answers[1].content
+            # Each goes on to hear its own.
+            for call, first in zip(calls, answers, strict=True):
+                answered_again(name, first, world.send(call))
 
 
-@pytest.mark.parametrize("name", [name for name in ONCE if BY_NAME[name].token is KEY])
-def test_the_keys_of_one_account_share_its_memory_and_those_of_its_other_half_do_not(world: Live, name: str) -> None:
-    merchant = world.merchants[0]
-    once = f"rotated {name}"
-    call = first_call(world, name, merchant, world.customers[0]).once(once)
-    first = world.send(call)
-    is_test = call.token == merchant.test_key
-    rotated = world.act("key issue", account=merchant.account, test=is_test)["key"]
-    answered_again(name, first, world.send(call._replace(token=rotated)))
-    other_half = world.send(call._replace(token=merchant.key if is_test else merchant.test_key))
-    assert not is_replay(other_half)
-    assert other_half.content != first.content
+def test_the_keys_of_one_account_share_its_memory_and_those_of_its_other_half_do_not(
+    world: Live, subtests: pytest.Subtests
+) -> None:
+    for name in [name for name in ONCE if BY_NAME[name].token is KEY]:
+        with subtests.test(name):
+            merchant = world.merchants[0]
+            once = f"rotated {name}"
+            call = first_call(world, name, merchant, world.customers[0]).once(once)
+            first = world.send(call)
+            is_test = call.token == merchant.test_key
+            rotated = world.act("key issue", account=merchant.account, test=is_test)["key"]
+            answered_again(name, first, world.send(call._replace(token=rotated)))
+            other_half = world.send(call._replace(token=merchant.key if is_test else merchant.test_key))
+            assert not is_replay(other_half)
+            assert other_half.content != first.content
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+# Whoever is killed was not asked to put anything in order.
+HOWS: Final = pytest.mark.parametrize(
+    "how",
+    [pytest.param(signal.SIGTERM, id="stopped", marks=pytest.mark.slow), pytest.param(signal.SIGKILL, id="killed")],
+)
+
+
+@pytest.mark.both_engines
+@HOWS
 def test_after_a_restart_every_call_is_answered_as_before(engine: PostgresServer | None, how: signal.Signals) -> None:
     with live(engine, shops=1, people=2, more=OWN_NETWORKS) as own:
         calls = [first_call(own, name, own.merchants[0], own.customers[0]).once(f"kept {name}") for name in ONCE]
@@ -399,7 +424,7 @@ def test_after_a_restart_every_call_is_answered_as_before(engine: PostgresServer
         assert own.violations() == []
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+@HOWS
 def test_after_a_restart_a_key_still_has_its_outcome(engine: PostgresServer | None, how: signal.Signals) -> None:
     with live(engine, shops=1, people=2) as own:
         merchant, customer = own.merchants[0], own.customer()
@@ -424,6 +449,7 @@ def test_after_a_restart_a_key_still_has_its_outcome(engine: PostgresServer | No
         assert len(ids | {created.json()["data"]["id"]}) == 21
 
 
+@pytest.mark.both_engines
 def test_accounts_of_a_killed_server_meet_again(engine: PostgresServer | None) -> None:
     """A client that never saw its answer asks again: the same id, and one payment."""
     with live(engine, shops=1, people=1) as own:

@@ -151,6 +151,7 @@ def test_without_filters_every_payment_is_listed_newest_first_as_get_shows_it(ca
         assert walk(catalogue.world, catalogue.merchant.key, limit=limit) == catalogue.all
 
 
+@pytest.mark.both_engines
 def test_each_value_of_each_filter_finds_exactly_its_own(catalogue: Catalogue) -> None:
     single = [("status", value) for value in STATUSES] + [("currency", value) for value in CURRENCIES]
     single += [("reference", value) for value in REFERENCES if value is not None]
@@ -163,6 +164,7 @@ def test_each_value_of_each_filter_finds_exactly_its_own(catalogue: Catalogue) -
     assert found > 30, "most of them are there to be found"
 
 
+@pytest.mark.both_engines
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_filters_together_find_what_a_plain_search_finds(catalogue: Catalogue, data: st.DataObject) -> None:
@@ -190,6 +192,7 @@ def assert_in_order_of_payment(catalogue: Catalogue, found: list[dict[str, Any]]
         assert places == sorted(places, reverse=True)
 
 
+@pytest.mark.both_engines
 def test_few_rows_looked_at_a_page_only_makes_pages_short(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +217,7 @@ def test_few_rows_looked_at_a_page_only_makes_pages_short(
     assert short, "a page ended before it was full"
 
 
+@pytest.mark.both_engines
 def test_times_are_compared_to_the_last_digit_and_neither_end_is_included(catalogue: Catalogue) -> None:
     key, moment = catalogue.merchant.key, catalogue.all[30]["createdAt"]
     same = [item for item in catalogue.all if item["createdAt"] == moment]
@@ -250,6 +254,7 @@ def test_the_letters_of_a_time_may_be_small(still: InProcess) -> None:
 # Whose they are.
 
 
+@pytest.mark.both_engines
 def test_live_and_test_keys_and_other_shops_see_only_their_own(still: InProcess) -> None:
     one, other = still.merchant(), still.merchant()
     fields = {"reference": "same", "metadata": {"same": "same"}}
@@ -296,94 +301,94 @@ def test_a_plus_that_became_a_blank_is_explained(still: InProcess) -> None:
     assert still.send(asking(still.merchants[0].key, PAYMENTS, escaped)).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("query", "errors"),
-    [
-        ("limit=0", {"limit": "out_of_range"}),
-        ("limit=101", {"limit": "out_of_range"}),
-        ("limit=-1", {"limit": "out_of_range"}),
-        ("limit=1000000000", {"limit": "out_of_range"}),
-        ("limit=" + "9" * 3000, {"limit": "out_of_range"}),
-        ("limit=1e9", {"limit": "wrong_type"}),
-        ("limit=5.0", {"limit": "wrong_type"}),
-        ("limit=05", {"limit": "wrong_type"}),
-        ("limit=%2B5", {"limit": "wrong_type"}),
-        ("limit=%205", {"limit": "wrong_type"}),
-        ("limit=%D9%A3", {"limit": "wrong_type"}),
-        ("limit=null", {"limit": "wrong_type"}),
-        ("limit=", {"limit": "wrong_type"}),
-        ("limit=5&limit=5", {"limit": "repeated"}),
-        ("Limit=5", {"Limit": "unknown_parameter"}),
-        ("sort=amount", {"sort": "unknown_parameter"}),
-        ("order=1%3BDROP%20TABLE%20payment", {"order": "unknown_parameter"}),
-        ("staus=paid", {"staus": "unknown_parameter"}),
-        ("status=Paid", {"status": "unknown_value"}),
-        ("status=", {"status": "unknown_value"}),
-        ("status=null", {"status": "unknown_value"}),
-        ("status=NULL", {"status": "unknown_value"}),
-        ("status=paid,pending", {"status": "unknown_value"}),
-        ("status=paid&status=pending", {"status": "repeated"}),
-        ("status[]=paid", {"status[]": "unknown_parameter"}),
-        ("status=paid'--", {"status": "unknown_value"}),
-        ("currency=usd", {"currency": "unknown_value"}),
-        ("currency=null", {"currency": "unknown_value"}),
-        ("currency=XXX", {"currency": "unknown_value"}),
-        ("reference=" + "x" * 65, {"reference": "too_long"}),
-        ("reference=", {"reference": "too_short"}),
-        ("reference=a%00", {"reference": "control_character"}),
-        ("reference=a%0A", {"reference": "control_character"}),
-        ("createdAfter=yesterday", {"createdAfter": "invalid"}),
-        ("createdAfter=2026-03-01", {"createdAfter": "invalid"}),
-        ("createdAfter=1800000000000", {"createdAfter": "invalid"}),
-        ("createdAfter=2026-03-01T09:30:00", {"createdAfter": "invalid"}),
-        ("createdAfter=2026-02-30T09:30:00Z", {"createdAfter": "invalid"}),
-        ("createdBefore=2026-03-01T24:00:00Z", {"createdBefore": "invalid"}),
-        ("createdBefore=2026-03-01T09:30:00+02:00", {"createdBefore": "invalid"}),  # A plus is a blank here.
-        ("paidAfter=", {"paidAfter": "invalid"}),
-        ("paidAfter=2026-W09-7T09:30:00Z", {"paidAfter": "invalid"}),
-        ("metadata=x", {"metadata": "unknown_parameter"}),
-        ("metadata.a=x", {"metadata.a": "unknown_parameter"}),
-        ("metadata[a]=x&metadata[a]=x", {"metadata[a]": "repeated"}),
-        ("metadata[a]=" + "x" * 201, {"metadata[a]": "too_long"}),
-        ("metadata[a]=%00", {"metadata[a]": "control_character"}),
-        ("metadata[a%00]=x", {"metadata[a\0]": "control_character"}),
-        ("metadata[a][b]=x", {"metadata[a][b]": "too_deep"}),
-        (f"metadata[{'k' * 65}]=x", {f"metadata[{'k' * 65}]": "key_too_long"}),
-        ("reference=%FF", {"": "unreadable"}),
-        ("reference=%ED%A0%80", {"": "unreadable"}),
-        ("limit", {"": "unreadable"}),
-        ("limit=5&", {"": "unreadable"}),
-        ("&".join(f"metadata[{n}]=x" for n in range(33)), {"": "unreadable"}),
-        ("limit=0&status=x&curency=USD&cursor=", None),
-    ],
-)
-def test_a_wrong_parameter_is_named_and_nothing_is_listed(
-    still: InProcess, query: str, errors: dict[str, str] | None
-) -> None:
-    answer = still.send(asking(still.merchants[0].key, PAYMENTS, query))
-    expected = {
-        "limit": "out_of_range",
-        "status": "unknown_value",
-        "curency": "unknown_parameter",
-        "cursor": "too_short",
-    }
-    assert field_errors(answer) == (expected if errors is None else errors)
+WRONG_QUERIES: Final = [
+    ("limit=0", {"limit": "out_of_range"}),
+    ("limit=101", {"limit": "out_of_range"}),
+    ("limit=-1", {"limit": "out_of_range"}),
+    ("limit=1000000000", {"limit": "out_of_range"}),
+    ("limit=" + "9" * 3000, {"limit": "out_of_range"}),
+    ("limit=1e9", {"limit": "wrong_type"}),
+    ("limit=5.0", {"limit": "wrong_type"}),
+    ("limit=05", {"limit": "wrong_type"}),
+    ("limit=%2B5", {"limit": "wrong_type"}),
+    ("limit=%205", {"limit": "wrong_type"}),
+    ("limit=%D9%A3", {"limit": "wrong_type"}),
+    ("limit=null", {"limit": "wrong_type"}),
+    ("limit=", {"limit": "wrong_type"}),
+    ("limit=5&limit=5", {"limit": "repeated"}),
+    ("Limit=5", {"Limit": "unknown_parameter"}),
+    ("sort=amount", {"sort": "unknown_parameter"}),
+    ("order=1%3BDROP%20TABLE%20payment", {"order": "unknown_parameter"}),
+    ("staus=paid", {"staus": "unknown_parameter"}),
+    ("status=Paid", {"status": "unknown_value"}),
+    ("status=", {"status": "unknown_value"}),
+    ("status=null", {"status": "unknown_value"}),
+    ("status=NULL", {"status": "unknown_value"}),
+    ("status=paid,pending", {"status": "unknown_value"}),
+    ("status=paid&status=pending", {"status": "repeated"}),
+    ("status[]=paid", {"status[]": "unknown_parameter"}),
+    ("status=paid'--", {"status": "unknown_value"}),
+    ("currency=usd", {"currency": "unknown_value"}),
+    ("currency=null", {"currency": "unknown_value"}),
+    ("currency=XXX", {"currency": "unknown_value"}),
+    ("reference=" + "x" * 65, {"reference": "too_long"}),
+    ("reference=", {"reference": "too_short"}),
+    ("reference=a%00", {"reference": "control_character"}),
+    ("reference=a%0A", {"reference": "control_character"}),
+    ("createdAfter=yesterday", {"createdAfter": "invalid"}),
+    ("createdAfter=2026-03-01", {"createdAfter": "invalid"}),
+    ("createdAfter=1800000000000", {"createdAfter": "invalid"}),
+    ("createdAfter=2026-03-01T09:30:00", {"createdAfter": "invalid"}),
+    ("createdAfter=2026-02-30T09:30:00Z", {"createdAfter": "invalid"}),
+    ("createdBefore=2026-03-01T24:00:00Z", {"createdBefore": "invalid"}),
+    ("createdBefore=2026-03-01T09:30:00+02:00", {"createdBefore": "invalid"}),  # A plus is a blank here.
+    ("paidAfter=", {"paidAfter": "invalid"}),
+    ("paidAfter=2026-W09-7T09:30:00Z", {"paidAfter": "invalid"}),
+    ("metadata=x", {"metadata": "unknown_parameter"}),
+    ("metadata.a=x", {"metadata.a": "unknown_parameter"}),
+    ("metadata[a]=x&metadata[a]=x", {"metadata[a]": "repeated"}),
+    ("metadata[a]=" + "x" * 201, {"metadata[a]": "too_long"}),
+    ("metadata[a]=%00", {"metadata[a]": "control_character"}),
+    ("metadata[a%00]=x", {"metadata[a\0]": "control_character"}),
+    ("metadata[a][b]=x", {"metadata[a][b]": "too_deep"}),
+    (f"metadata[{'k' * 65}]=x", {f"metadata[{'k' * 65}]": "key_too_long"}),
+    ("reference=%FF", {"": "unreadable"}),
+    ("reference=%ED%A0%80", {"": "unreadable"}),
+    ("limit", {"": "unreadable"}),
+    ("limit=5&", {"": "unreadable"}),
+    ("&".join(f"metadata[{n}]=x" for n in range(33)), {"": "unreadable"}),
+    ("limit=0&status=x&curency=USD&cursor=", None),
+]
 
 
-@pytest.mark.parametrize(
-    "cursor",
-    [
-        *("null", "0", "x", "....", "%F0%9F%A7%BF", "' OR 1=1 --", "A" * 200, "===", "-", "eyJhIjoxfQ"),
-        *("Yy4x", "Yy4xLjI", "Yy4tMS4xMjM0NTY3ODkwMTIzNDU2", "Yy4xLjEuMQ", "dC4xLjEuMS4x", "cC4xLjEuMQ", "ci4x"),
-        *("Yy4xZTkuMQ", "Yy45OTk5OTk5OTk5OTk5OTk5OTk5LjE", "evt_0_123456789012_1"),
-    ],
-)
-def test_a_cursor_that_this_list_never_gave_is_refused(still: InProcess, cursor: str) -> None:
-    key = still.merchants[0].key
-    for more in ("", f"&paidAfter={at(0)[:19]}Z"):
-        answer = still.send(asking(key, PAYMENTS, f"cursor={cursor}{more}"))
-        assert field_errors(answer) == {"cursor": "invalid"}
-    assert field_errors(still.send(asking(key, PAYMENTS, "cursor=" + "A" * 201))) == {"cursor": "too_long"}
+def test_a_wrong_parameter_is_named_and_nothing_is_listed(still: InProcess, subtests: pytest.Subtests) -> None:
+    for query, errors in WRONG_QUERIES:
+        with subtests.test(query):
+            answer = still.send(asking(still.merchants[0].key, PAYMENTS, query))
+            expected = {
+                "limit": "out_of_range",
+                "status": "unknown_value",
+                "curency": "unknown_parameter",
+                "cursor": "too_short",
+            }
+            assert field_errors(answer) == (expected if errors is None else errors)
+
+
+WRONG_CURSORS: Final = [
+    *("null", "0", "x", "....", "%F0%9F%A7%BF", "' OR 1=1 --", "A" * 200, "===", "-", "eyJhIjoxfQ"),
+    *("Yy4x", "Yy4xLjI", "Yy4tMS4xMjM0NTY3ODkwMTIzNDU2", "Yy4xLjEuMQ", "dC4xLjEuMS4x", "cC4xLjEuMQ", "ci4x"),
+    *("Yy4xZTkuMQ", "Yy45OTk5OTk5OTk5OTk5OTk5OTk5LjE", "evt_0_123456789012_1"),
+]
+
+
+def test_a_cursor_that_this_list_never_gave_is_refused(still: InProcess, subtests: pytest.Subtests) -> None:
+    for cursor in WRONG_CURSORS:
+        with subtests.test(cursor):
+            key = still.merchants[0].key
+            for more in ("", f"&paidAfter={at(0)[:19]}Z"):
+                answer = still.send(asking(key, PAYMENTS, f"cursor={cursor}{more}"))
+                assert field_errors(answer) == {"cursor": "invalid"}
+            assert field_errors(still.send(asking(key, PAYMENTS, "cursor=" + "A" * 201))) == {"cursor": "too_long"}
 
 
 def test_a_cursor_of_another_list_is_refused(catalogue: Catalogue) -> None:
@@ -399,20 +404,20 @@ def test_a_cursor_of_another_list_is_refused(catalogue: Catalogue) -> None:
         assert field_errors(world.send(asking(key, PAYMENTS, query))) == {"cursor": "invalid"}
 
 
-@pytest.mark.parametrize(
-    "text", ["%", "_", "'", '"', "\\", "a' OR '1'='1", "'; DROP TABLE payment; --", "$1", "?", "x\ty"]
-)
-def test_signs_of_any_query_language_are_plain_text(still: InProcess, text: str) -> None:
-    merchant = still.merchants[1]
-    index_all(still)
-    missing = f"{text}{random.random()}"
-    reference = text.replace("\t", " ")
-    assert walk(still, merchant.key, **{f"metadata[{text}]": missing}) == []
-    assert walk(still, merchant.key, reference=f"{reference}!") == []
-    payment_id = still.payment(merchant, reference=reference, metadata={text: text})
-    index_all(still)
-    assert ids(walk(still, merchant.key, reference=reference)) == [payment_id]
-    assert ids(walk(still, merchant.key, **{f"metadata[{text}]": text})) == [payment_id]
+@pytest.mark.both_engines
+def test_signs_of_any_query_language_are_plain_text(still: InProcess, subtests: pytest.Subtests) -> None:
+    for text in ("%", "_", "'", '"', "\\", "a' OR '1'='1", "'; DROP TABLE payment; --", "$1", "?", "x\ty"):
+        with subtests.test(text):
+            merchant = still.merchants[1]
+            index_all(still)
+            missing = f"{text}{random.random()}"
+            reference = text.replace("\t", " ")
+            assert walk(still, merchant.key, **{f"metadata[{text}]": missing}) == []
+            assert walk(still, merchant.key, reference=f"{reference}!") == []
+            payment_id = still.payment(merchant, reference=reference, metadata={text: text})
+            index_all(still)
+            assert ids(walk(still, merchant.key, reference=reference)) == [payment_id]
+            assert ids(walk(still, merchant.key, **{f"metadata[{text}]": text})) == [payment_id]
 
 
 # While others are at work.
@@ -433,15 +438,20 @@ async def churned(world: World, merchant: Merchant, ready: list[str], stop: asyn
             assert answer.status_code == 200, answer.text
 
 
-def assert_each_once_meanwhile(world: World, merchant: Merchant) -> None:
+# So many payments, and pages of so many. To read a page takes as long as to write some payments.
+PAGES: Final = pytest.mark.parametrize(
+    ("count", "sizes"), [(40, (1, 7, 100)), pytest.param(80, (1, 3, 7, 20, 100), marks=pytest.mark.slow)]
+)
+
+
+def assert_each_once_meanwhile(world: World, merchant: Merchant, count: int, sizes: tuple[int, ...]) -> None:
     async def scene() -> None:
         answers = await asyncio.gather(
-            *(world.sent(create(merchant.key, amount=1, currency=CURRENCIES[n % 4])) for n in range(80))
+            *(world.sent(create(merchant.key, amount=1, currency=CURRENCIES[n % 4])) for n in range(count))
         )
         there = {answer.json()["data"]["id"] for answer in answers}
         stop = asyncio.Event()
         churn = asyncio.create_task(churned(world, merchant, sorted(there), stop))
-        sizes = (1, 3, 7, 20, 100)
         walks = await asyncio.gather(*(walked(world, merchant.key, limit=size) for size in sizes))
         paid = await asyncio.gather(*(walked(world, merchant.key, limit=size, paidAfter=at(0)) for size in sizes))
         stop.set()
@@ -460,13 +470,19 @@ def assert_each_once_meanwhile(world: World, merchant: Merchant) -> None:
     world.run(scene())
 
 
-def test_each_payment_is_on_exactly_one_page_while_others_are_made_paid_and_cancelled(world: Live) -> None:
-    assert_each_once_meanwhile(world, world.merchant())
+@PAGES
+def test_each_payment_is_on_exactly_one_page_while_others_are_made_paid_and_cancelled(
+    world: Live, count: int, sizes: tuple[int, ...]
+) -> None:
+    assert_each_once_meanwhile(world, world.merchant(), count, sizes)
 
 
-def test_each_payment_is_on_exactly_one_page_also_when_processes_take_turns(postgres: PostgresServer) -> None:
+@PAGES
+def test_each_payment_is_on_exactly_one_page_also_when_processes_take_turns(
+    postgres: PostgresServer, count: int, sizes: tuple[int, ...]
+) -> None:
     with live(postgres, processes=2) as two:
-        assert_each_once_meanwhile(two, two.merchants[0])
+        assert_each_once_meanwhile(two, two.merchants[0], count, sizes)
         assert two.violations() == []
 
 

@@ -167,6 +167,7 @@ def test_each_text_finds_what_a_look_over_all_payments_finds(catalogue: Catalogu
     assert found > 25, "most of them are there to be found"
 
 
+@pytest.mark.both_engines
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_text_with_any_filters_finds_what_a_plain_look_finds(catalogue: Catalogue, data: st.DataObject) -> None:
@@ -208,6 +209,7 @@ def test_a_payment_is_found_by_its_number_and_only_with_what_else_is_asked_for(c
         assert catalogue.found(q=number, paidBefore="1970-01-01T00:00:00Z") == []
 
 
+@pytest.mark.both_engines
 def test_refunds_and_events_lead_to_their_payment(catalogue: Catalogue) -> None:
     by_id = {item["_id"]: item for item in catalogue.all}
     for refund_id, payment_id in catalogue.refunds.items():
@@ -221,9 +223,13 @@ def test_refunds_and_events_lead_to_their_payment(catalogue: Catalogue) -> None:
     assert catalogue.found(q=f"{unknown}_999999") == catalogue.found(q=f"rf_{'0' * 24}") == []
 
 
-@pytest.mark.parametrize("looked_at", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 500))])
+@pytest.mark.both_engines
+@pytest.mark.parametrize(
+    ("looked_at", "limits"),
+    [(9, (4, 100)), *(pytest.param(n, (1, 4, 100), marks=pytest.mark.slow) for n in (2, 5, 500))],
+)
 def test_a_payer_s_payments_are_found_however_much_the_payer_does_elsewhere(
-    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, looked_at: int
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, looked_at: int, limits: tuple[int, ...]
 ) -> None:
     monkeypatch.setattr(payment_search, "_LOADED_AT_ONCE", 3)
     for module in (payment_search, payments):
@@ -231,7 +237,7 @@ def test_a_payer_s_payments_are_found_however_much_the_payer_does_elsewhere(
     for payer in catalogue.payers:
         expected = [item for item in catalogue.all if item["from"] == payer.account]
         assert expected
-        for limit in (1, 4, 100):
+        for limit in limits:
             assert catalogue.found(q=payer.account, limit=limit) == expected
         for currency in CURRENCIES:
             wanted = [item for item in expected if item["currency"] == currency]
@@ -261,6 +267,7 @@ def test_a_regular_s_payments_are_found_among_those_at_other_shops(
             assert ids(walk(still, merchant.key, q=payer.account, limit=limit)) == own[::-1]
 
 
+@pytest.mark.both_engines
 def test_refunded_ones_are_listed_alone_and_with_all_else(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,6 +306,7 @@ def test_refunded_ones_are_listed_alone_and_with_all_else(
 # Whose they are.
 
 
+@pytest.mark.both_engines
 def test_nobody_finds_another_merchants_payments(catalogue: Catalogue) -> None:
     world, stranger = catalogue.world, catalogue.world.merchant()
     texts = [*TYPED, catalogue.all[0]["_id"], catalogue.payers[0].account, *catalogue.refunds]
@@ -343,26 +351,40 @@ def test_a_cursor_names_nothing_of_what_a_payer_does_elsewhere(
 # What is refused.
 
 
-@pytest.mark.parametrize(
-    ("query", "errors"),
-    [
-        ("q=", {"q": "too_short"}),
-        ("q=" + "x" * 201, {"q": "too_long"}),
-        ("q=a%00b", {"q": "control_character"}),
-        ("q=a%0Ab", {"q": "control_character"}),
-        ("q=a&q=b", {"q": "repeated"}),
-        ("Q=a", {"Q": "unknown_parameter"}),
-    ],
-)
-def test_a_wrong_text_is_named(still: InProcess, query: str, errors: dict[str, str]) -> None:
-    assert field_errors(still.send(asking(still.merchants[0].key, PAYMENTS, query))) == errors
+WRONG_QUERIES: Final = [
+    ("q=", {"q": "too_short"}),
+    ("q=" + "x" * 201, {"q": "too_long"}),
+    ("q=a%00b", {"q": "control_character"}),
+    ("q=a%0Ab", {"q": "control_character"}),
+    ("q=a&q=b", {"q": "repeated"}),
+    ("Q=a", {"Q": "unknown_parameter"}),
+]
 
 
-@pytest.mark.parametrize(
-    "text", ["%", "_", "'", '"', "\\", "a' OR '1'='1", "'; DROP TABLE payment; --", "$1", "?", "null", "%:%", "x" * 200]
-)
-def test_signs_of_any_query_language_are_plain_text(still: InProcess, text: str) -> None:
-    assert walk(still, still.merchants[1].key, q=text) == []
+def test_a_wrong_text_is_named(still: InProcess, subtests: pytest.Subtests) -> None:
+    for query, errors in WRONG_QUERIES:
+        with subtests.test(query):
+            assert field_errors(still.send(asking(still.merchants[0].key, PAYMENTS, query))) == errors
+
+
+@pytest.mark.both_engines
+def test_signs_of_any_query_language_are_plain_text(still: InProcess, subtests: pytest.Subtests) -> None:
+    for text in (
+        "%",
+        "_",
+        "'",
+        '"',
+        "\\",
+        "a' OR '1'='1",
+        "'; DROP TABLE payment; --",
+        "$1",
+        "?",
+        "null",
+        "%:%",
+        "x" * 200,
+    ):
+        with subtests.test(text):
+            assert walk(still, still.merchants[1].key, q=text) == []
 
 
 # While others are at work.

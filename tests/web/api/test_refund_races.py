@@ -29,12 +29,14 @@ def tenths(world: World, amount: int) -> None:
     assert world.held(merchant.account) == till - amount * 10
 
 
+@pytest.mark.both_engines
 def test_of_fifty_refunds_of_a_tenth_exactly_ten_succeed(anywhere: World) -> None:
     tenths(anywhere, 7)
     tenths(anywhere, 1)
     assert anywhere.violations() == []
 
 
+@pytest.mark.both_engines
 def test_refunds_of_any_size_at_once_never_exceed_what_was_paid(anywhere: World) -> None:
     merchant, customer = anywhere.merchants[0], anywhere.customers[0]
     chance = random.Random(61)
@@ -53,6 +55,7 @@ def test_refunds_of_any_size_at_once_never_exceed_what_was_paid(anywhere: World)
     assert anywhere.violations() == []
 
 
+@pytest.mark.both_engines
 def test_whole_refunds_at_once_are_one(anywhere: World) -> None:
     merchant, customer = anywhere.merchants[0], anywhere.customers[0]
     payment_id = anywhere.paid(merchant, customer, amount=100)
@@ -60,6 +63,7 @@ def test_whole_refunds_at_once_are_one(anywhere: World) -> None:
     assert Counter(map(outcome, answers)) == Counter({"": 1, "refund_exceeds": 19})
 
 
+@pytest.mark.both_engines
 def test_refunds_against_withdrawals_never_take_a_shop_below_zero(anywhere: World) -> None:
     merchant, customer = anywhere.merchant(), anywhere.customer()
     paid, withdrawn, gone = 20 * 50, 0, 0
@@ -83,6 +87,7 @@ def test_refunds_against_withdrawals_never_take_a_shop_below_zero(anywhere: Worl
     assert anywhere.violations() == []
 
 
+@pytest.mark.both_engines
 def test_a_refund_that_comes_with_the_pay_finds_it_paid_or_not(anywhere: World) -> None:
     merchant, customer = anywhere.merchants[0], anywhere.customer()
     for round_ in range(20):
@@ -99,6 +104,7 @@ def test_a_refund_that_comes_with_the_pay_finds_it_paid_or_not(anywhere: World) 
     assert anywhere.violations() == []
 
 
+@pytest.mark.both_engines
 def test_a_refund_that_comes_with_the_end_of_the_payers_account_goes_back_or_leaves_it_empty(anywhere: World) -> None:
     merchant = anywhere.merchants[0]
     for _ in range(5):
@@ -123,7 +129,7 @@ def test_a_refund_that_comes_with_the_end_of_the_payers_account_goes_back_or_lea
 # Several processes.
 
 
-@pytest.fixture(scope="module", params=[2, 4])
+@pytest.fixture(scope="module", params=[pytest.param(2, marks=pytest.mark.slow), 4])
 def several(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[Live]:
     with live(postgres, shops=8, people=12, processes=request.param) as running:
         yield running

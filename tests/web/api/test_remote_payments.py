@@ -173,13 +173,14 @@ AS_SENT: Final = {
 }
 
 
-@pytest.mark.parametrize("text", AS_SENT.values(), ids=AS_SENT)
-def test_metadata_comes_back_byte_for_byte(world: Live, text: bytes) -> None:
-    merchant = world.merchants[0]
-    body = b'{"amount":100,"metadata":%b,"currency":"USD"}' % text
-    answer = world.send(retrieve(merchant.key, world.payment(merchant, body)))
-    assert metadata_text(answer) == text
-    assert list(answer.json()["data"]) == DOCUMENTED + FURTHER
+def test_metadata_comes_back_byte_for_byte(world: Live, subtests: pytest.Subtests) -> None:
+    for name, text in AS_SENT.items():
+        with subtests.test(name):
+            merchant = world.merchants[0]
+            body = b'{"amount":100,"metadata":%b,"currency":"USD"}' % text
+            answer = world.send(retrieve(merchant.key, world.payment(merchant, body)))
+            assert metadata_text(answer) == text
+            assert list(answer.json()["data"]) == DOCUMENTED + FURTHER
 
 
 def test_the_payer_never_sees_the_metadata(world: Live) -> None:
@@ -202,25 +203,28 @@ NOTES: Final = {
 }
 
 
-@pytest.mark.parametrize("note", NOTES.values(), ids=NOTES)
-def test_notes_come_back_untouched(world: Live, note: str) -> None:
-    merchant = world.merchants[0]
-    payment_id = world.payment(merchant, note=note)
-    assert world.data(retrieve(merchant.key, payment_id))["note"] == note
-    assert world.data(see(world.customers[0], payment_id))["note"] == note
+def test_notes_come_back_untouched(world: Live, subtests: pytest.Subtests) -> None:
+    for name, note in NOTES.items():
+        with subtests.test(name):
+            merchant = world.merchants[0]
+            payment_id = world.payment(merchant, note=note)
+            assert world.data(retrieve(merchant.key, payment_id))["note"] == note
+            assert world.data(see(world.customers[0], payment_id))["note"] == note
 
 
-@pytest.mark.parametrize("amount", [1, 2, 10098, 2**31, 2**32 + 1, 2**49 + 1, 999_999_999_999_998, 999_999_999_999_999])
-def test_amounts_come_back_digit_exact(world: Live, amount: int) -> None:
-    merchant = world.merchants[0]
-    answer = world.send(retrieve(merchant.key, world.payment(merchant, amount=amount)))
-    assert b'"amount":%d,' % amount in answer.content
+def test_amounts_come_back_digit_exact(world: Live, subtests: pytest.Subtests) -> None:
+    for amount in (1, 2, 10098, 2**31, 2**32 + 1, 2**49 + 1, 999_999_999_999_998, 999_999_999_999_999):
+        with subtests.test(str(amount)):
+            merchant = world.merchants[0]
+            answer = world.send(retrieve(merchant.key, world.payment(merchant, amount=amount)))
+            assert b'"amount":%d,' % amount in answer.content
 
 
-@pytest.mark.parametrize("currency", ["SYP", "USD", "TRY", "EUR"])
-def test_each_currency_is_taken(world: Live, currency: str) -> None:
-    payment_id = world.payment(world.merchants[0], currency=currency)
-    assert world.data(retrieve(world.merchants[0].key, payment_id))["currency"] == currency
+def test_each_currency_is_taken(world: Live, subtests: pytest.Subtests) -> None:
+    for currency in ("SYP", "USD", "TRY", "EUR"):
+        with subtests.test(currency):
+            payment_id = world.payment(world.merchants[0], currency=currency)
+            assert world.data(retrieve(world.merchants[0].key, payment_id))["currency"] == currency
 
 
 RETURNS: Final = {
@@ -261,18 +265,17 @@ RETURNS: Final = {
 }
 
 
-@pytest.mark.parametrize("field", ["returnUrl", "cancelUrl"])
-@pytest.mark.parametrize(("url", "wrong"), RETURNS.items())
-def test_customers_are_sent_back_only_to_registered_origins(
-    world: Live, field: str, url: str, wrong: str | None
-) -> None:
-    merchant = world.merchants[0]
-    answer = world.send(create(merchant.key, **{field: url}))
-    if wrong is None:
-        assert answer.status_code == 201
-        assert world.data(retrieve(merchant.key, answer.json()["data"]["id"]))[field] == url
-    else:
-        assert field_errors(answer) == {field: wrong}
+def test_customers_are_sent_back_only_to_registered_origins(world: Live, subtests: pytest.Subtests) -> None:
+    for field in ("returnUrl", "cancelUrl"):
+        for url, wrong in RETURNS.items():
+            with subtests.test(f"{field} {url}"):
+                merchant = world.merchants[0]
+                answer = world.send(create(merchant.key, **{field: url}))
+                if wrong is None:
+                    assert answer.status_code == 201
+                    assert world.data(retrieve(merchant.key, answer.json()["data"]["id"]))[field] == url
+                else:
+                    assert field_errors(answer) == {field: wrong}
 
 
 def test_two_unregistered_addresses_are_named_together(world: Live) -> None:
@@ -437,11 +440,12 @@ BAD_QUERIES: Final = (
 )
 
 
-@pytest.mark.parametrize("query", BAD_QUERIES)
-def test_a_query_is_a_wait_of_0_to_30_seconds_or_refused(world: Live, query: str) -> None:
-    merchant = world.merchants[0]
-    answer = world.send(retrieve(merchant.key, world.payment(merchant), query))
-    assert field_errors(answer)
+def test_a_query_is_a_wait_of_0_to_30_seconds_or_refused(world: Live, subtests: pytest.Subtests) -> None:
+    for query in BAD_QUERIES:
+        with subtests.test(query):
+            merchant = world.merchants[0]
+            answer = world.send(retrieve(merchant.key, world.payment(merchant), query))
+            assert field_errors(answer)
 
 
 # Reading what was written.
@@ -504,9 +508,10 @@ IDS: Final = (
 )
 
 
-@pytest.mark.parametrize("payment_id", IDS)
-def test_an_id_that_is_none_is_not_found(world: Live, payment_id: str) -> None:
-    refused(world.send(Call("GET", f"{PAYMENTS}/{payment_id}", world.merchants[0].key)), 404, "not_found")
+def test_an_id_that_is_none_is_not_found(world: Live, subtests: pytest.Subtests) -> None:
+    for payment_id in IDS:
+        with subtests.test(payment_id):
+            refused(world.send(Call("GET", f"{PAYMENTS}/{payment_id}", world.merchants[0].key)), 404, "not_found")
 
 
 ADDRESSES: Final = (
@@ -515,21 +520,23 @@ ADDRESSES: Final = (
 )
 
 
-@pytest.mark.parametrize("path", ADDRESSES)
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_an_unknown_address_is_told_from_an_unknown_payment(world: Live, method: str, path: str) -> None:
-    refused(world.send(Call(method, path, world.merchants[0].key)), 404, "unknown_address")
+def test_an_unknown_address_is_told_from_an_unknown_payment(world: Live, subtests: pytest.Subtests) -> None:
+    for path in ADDRESSES:
+        for method in ("GET", "POST", "DELETE"):
+            with subtests.test(f"{path} {method}"):
+                refused(world.send(Call(method, path, world.merchants[0].key)), 404, "unknown_address")
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "REPORT"])
-def test_another_method_names_those_that_are_allowed(world: Live, method: str) -> None:
-    payment_id = world.payment(world.merchants[0])
-    for path, allow in ((PAYMENTS, "HEAD, POST, GET"), (f"{PAYMENTS}/{payment_id}", "HEAD, GET")):
-        if method in allow.split(", "):
-            continue
-        answer = world.send(Call(method, path, world.merchants[0].key))
-        refused(answer, 405, "method_not_allowed")
-        assert answer.headers["allow"] == allow
+def test_another_method_names_those_that_are_allowed(world: Live, subtests: pytest.Subtests) -> None:
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "REPORT"):
+        with subtests.test(method):
+            payment_id = world.payment(world.merchants[0])
+            for path, allow in ((PAYMENTS, "HEAD, POST, GET"), (f"{PAYMENTS}/{payment_id}", "HEAD, GET")):
+                if method in allow.split(", "):
+                    continue
+                answer = world.send(Call(method, path, world.merchants[0].key))
+                refused(answer, 405, "method_not_allowed")
+                assert answer.headers["allow"] == allow
 
 
 def test_head_is_get_without_its_body(world: Live) -> None:

@@ -70,27 +70,28 @@ def events(world: World, key: str) -> list[dict[str, Any]]:
     return items
 
 
-@pytest.mark.parametrize("what", ENDS)
-def test_each_trial_ends_a_payment_as_the_real_thing_would(world: Live, what: str) -> None:
-    merchant = world.merchant()
-    payment_id = asked(world, merchant, amount=77)
-    before = world.data(retrieve(merchant.test_key, payment_id))
-    answer = world.send(trial(merchant.test_key, what, payment_id))
-    shown = answer.json()["data"]
-    assert answer.status_code == 200
-    assert shown == world.data(retrieve(merchant.test_key, payment_id))
-    assert (shown["status"], shown["version"], shown["livemode"]) == (ENDS[what], 2, False)
-    assert shown["updatedAt"] >= before["createdAt"]
-    assert (shown["paidAt"] is not None, shown["cancelledAt"] is not None) == (what == "pay", what == "cancel")
-    assert (shown["from"] is not None) == (what == "pay")
-    told = [(event["type"], event["data"]) for event in events(world, merchant.test_key)]
-    assert told == [(f"remote_payment.{ENDS[what]}", shown)]
-    assert events(world, merchant.key) == []
-    # What is final is final, for each of them.
-    for another in ENDS:
-        left_alone(world, trial(merchant.test_key, another, payment_id), 409, TOO_LATE[ENDS[what]])
-    left_alone(world, cancel(merchant.test_key, payment_id), 409, TOO_LATE[ENDS[what]])
-    assert world.held(merchant.test_account) == (77 if what == "pay" else 0)
+def test_each_trial_ends_a_payment_as_the_real_thing_would(world: Live, subtests: pytest.Subtests) -> None:
+    for what in ENDS:
+        with subtests.test(what):
+            merchant = world.merchant()
+            payment_id = asked(world, merchant, amount=77)
+            before = world.data(retrieve(merchant.test_key, payment_id))
+            answer = world.send(trial(merchant.test_key, what, payment_id))
+            shown = answer.json()["data"]
+            assert answer.status_code == 200
+            assert shown == world.data(retrieve(merchant.test_key, payment_id))
+            assert (shown["status"], shown["version"], shown["livemode"]) == (ENDS[what], 2, False)
+            assert shown["updatedAt"] >= before["createdAt"]
+            assert (shown["paidAt"] is not None, shown["cancelledAt"] is not None) == (what == "pay", what == "cancel")
+            assert (shown["from"] is not None) == (what == "pay")
+            told = [(event["type"], event["data"]) for event in events(world, merchant.test_key)]
+            assert told == [(f"remote_payment.{ENDS[what]}", shown)]
+            assert events(world, merchant.key) == []
+            # What is final is final, for each of them.
+            for another in ENDS:
+                left_alone(world, trial(merchant.test_key, another, payment_id), 409, TOO_LATE[ENDS[what]])
+            left_alone(world, cancel(merchant.test_key, payment_id), 409, TOO_LATE[ENDS[what]])
+            assert world.held(merchant.test_account) == (77 if what == "pay" else 0)
 
 
 def test_the_payer_is_the_accounts_own_test_customer(world: Live) -> None:
@@ -170,26 +171,28 @@ def test_an_account_that_holds_all_it_can_takes_no_more(still: InProcess) -> Non
     assert still.violations() == []
 
 
-@pytest.mark.parametrize("what", ENDS)
-def test_a_live_key_makes_no_trials_whatever_it_names(world: Live, what: str) -> None:
-    merchant = world.merchants[0]
-    ids = [world.payment(merchant), asked(world, merchant), "1234567890123456", "x"]
-    told = set()
-    for payment_id in ids:
-        call = trial(merchant.key, what, payment_id)
-        left_alone(world, call, 409, "test_and_live")
-        left_alone(world, call.once("trial with a live key"), 409, "test_and_live")
-        told.add(world.send(call).json()["detail"])
-    assert len(told) == 1
-    assert "qk_test_" in told.pop()
+def test_a_live_key_makes_no_trials_whatever_it_names(world: Live, subtests: pytest.Subtests) -> None:
+    for what in ENDS:
+        with subtests.test(what):
+            merchant = world.merchants[0]
+            ids = [world.payment(merchant), asked(world, merchant), "1234567890123456", "x"]
+            told = set()
+            for payment_id in ids:
+                call = trial(merchant.key, what, payment_id)
+                left_alone(world, call, 409, "test_and_live")
+                left_alone(world, call.once("trial with a live key"), 409, "test_and_live")
+                told.add(world.send(call).json()["detail"])
+            assert len(told) == 1
+            assert "qk_test_" in told.pop()
 
 
-@pytest.mark.parametrize("what", ENDS)
-def test_a_live_payment_is_nothing_to_a_test_key(world: Live, what: str) -> None:
-    merchant = world.merchants[0]
-    payment_id = world.payment(merchant)
-    left_alone(world, trial(merchant.test_key, what, payment_id), 404, "not_found")
-    assert world.data(retrieve(merchant.key, payment_id))["status"] == "pending"
+def test_a_live_payment_is_nothing_to_a_test_key(world: Live, subtests: pytest.Subtests) -> None:
+    for what in ENDS:
+        with subtests.test(what):
+            merchant = world.merchants[0]
+            payment_id = world.payment(merchant)
+            left_alone(world, trial(merchant.test_key, what, payment_id), 404, "not_found")
+            assert world.data(retrieve(merchant.key, payment_id))["status"] == "pending"
 
 
 def test_trials_touch_nothing_of_any_live_account(still: InProcess) -> None:
@@ -213,15 +216,16 @@ def test_trials_touch_nothing_of_any_live_account(still: InProcess) -> None:
     assert still.violations() == []
 
 
-@pytest.mark.parametrize("what", ENDS)
-def test_a_suspended_owner_makes_no_trials(world: Live, what: str) -> None:
-    merchant = world.merchant()
-    payment_id = asked(world, merchant)
-    world.act("account suspend", account=merchant.account)
-    left_alone(world, trial(merchant.test_key, what, payment_id), 403, "account_suspended")
-    assert world.data(retrieve(merchant.test_key, payment_id))["status"] == "pending"
-    world.act("account resume", account=merchant.account)
-    world.data(trial(merchant.test_key, what, payment_id))
+def test_a_suspended_owner_makes_no_trials(world: Live, subtests: pytest.Subtests) -> None:
+    for what in ENDS:
+        with subtests.test(what):
+            merchant = world.merchant()
+            payment_id = asked(world, merchant)
+            world.act("account suspend", account=merchant.account)
+            left_alone(world, trial(merchant.test_key, what, payment_id), 403, "account_suspended")
+            assert world.data(retrieve(merchant.test_key, payment_id))["status"] == "pending"
+            world.act("account resume", account=merchant.account)
+            world.data(trial(merchant.test_key, what, payment_id))
 
 
 def test_a_payment_whose_time_is_over_can_be_expired_and_not_paid(still: InProcess) -> None:
@@ -238,44 +242,46 @@ def test_a_payment_whose_time_is_over_can_be_expired_and_not_paid(still: InProce
 # Bodies.
 
 
-@pytest.mark.parametrize(
-    ("body", "errors"),
-    [
-        ({"outcome": "Paid"}, {"outcome": "unknown_value"}),
-        ({"outcome": ""}, {"outcome": "unknown_value"}),
-        ({"outcome": "wrong_pin"}, {"outcome": "unknown_value"}),
-        ({"outcome": 1}, {"outcome": "wrong_type"}),
-        ({"outcome": ["paid"]}, {"outcome": "wrong_type"}),
-        ({"pin": "246813"}, {"pin": "unknown_field"}),
-        ({"amount": 1}, {"amount": "unknown_field"}),
-        ([], {"": "wrong_type"}),
-        ("paid", {"": "wrong_type"}),
-    ],
-    ids=repr,
-)
-def test_a_wrong_body_of_a_trial_is_named(world: Live, body: object, errors: dict[str, str]) -> None:
-    merchant = world.merchants[0]
-    payment_id = asked(world, merchant)
-    before = world.counts()
-    assert field_errors(world.send(post(f"{TRIALS}/{payment_id}/pay", merchant.test_key, body))) == errors
-    assert world.counts() == before
+WRONG_BODIES: Final = [
+    ({"outcome": "Paid"}, {"outcome": "unknown_value"}),
+    ({"outcome": ""}, {"outcome": "unknown_value"}),
+    ({"outcome": "wrong_pin"}, {"outcome": "unknown_value"}),
+    ({"outcome": 1}, {"outcome": "wrong_type"}),
+    ({"outcome": ["paid"]}, {"outcome": "wrong_type"}),
+    ({"pin": "246813"}, {"pin": "unknown_field"}),
+    ({"amount": 1}, {"amount": "unknown_field"}),
+    ([], {"": "wrong_type"}),
+    ("paid", {"": "wrong_type"}),
+]
 
 
-@pytest.mark.parametrize("what", ENDS)
-def test_a_trial_needs_no_body(world: Live, what: str) -> None:
-    merchant = world.merchants[0]
-    for content, content_type in ((None, ""), (b"", "text/plain"), (b"{}", "application/json")):
-        call = Call("POST", f"{TRIALS}/{asked(world, merchant)}/{what}", merchant.test_key, content)
-        assert world.data(call.with_header("content-type", content_type))["status"] == ENDS[what]
-    path = f"{TRIALS}/{asked(world, merchant)}/{what}"
-    refused(world.send(Call("POST", path, merchant.test_key, b"{}")), 415, "unsupported_media_type")
-    refused(world.send(post(path, merchant.test_key, b"{")), 400, "invalid_json")
-    if what != "pay":
-        assert field_errors(world.send(post(path, merchant.test_key, {"outcome": "paid"}))) == {
-            "outcome": "unknown_field"
-        }
+def test_a_wrong_body_of_a_trial_is_named(world: Live, subtests: pytest.Subtests) -> None:
+    for body, errors in WRONG_BODIES:
+        with subtests.test(repr(body)):
+            merchant = world.merchants[0]
+            payment_id = asked(world, merchant)
+            before = world.counts()
+            assert field_errors(world.send(post(f"{TRIALS}/{payment_id}/pay", merchant.test_key, body))) == errors
+            assert world.counts() == before
 
 
+def test_a_trial_needs_no_body(world: Live, subtests: pytest.Subtests) -> None:
+    for what in ENDS:
+        with subtests.test(what):
+            merchant = world.merchants[0]
+            for content, content_type in ((None, ""), (b"", "text/plain"), (b"{}", "application/json")):
+                call = Call("POST", f"{TRIALS}/{asked(world, merchant)}/{what}", merchant.test_key, content)
+                assert world.data(call.with_header("content-type", content_type))["status"] == ENDS[what]
+            path = f"{TRIALS}/{asked(world, merchant)}/{what}"
+            refused(world.send(Call("POST", path, merchant.test_key, b"{}")), 415, "unsupported_media_type")
+            refused(world.send(post(path, merchant.test_key, b"{")), 400, "invalid_json")
+            if what != "pay":
+                assert field_errors(world.send(post(path, merchant.test_key, {"outcome": "paid"}))) == {
+                    "outcome": "unknown_field"
+                }
+
+
+@pytest.mark.both_engines
 def test_trials_at_once_have_one_winner(anywhere: World) -> None:
     merchant = anywhere.merchant()
     till = 0

@@ -216,22 +216,23 @@ def test_whatever_is_wrong_with_a_url_the_answer_is_the_same(still: InProcess) -
         assert still.counts() == before
 
 
-@pytest.mark.parametrize(
-    ("url", "kept"),
-    [
-        ("https://shop.example", "https://shop.example/"),
-        ("HTTPS://Shop.Example:443/Hooks?a=b&c", "https://shop.example/Hooks?a=b&c"),
-        ("https://shop.example:8443/hooks", "https://shop.example:8443/hooks"),
-        ("https://b\u00fccher.example/\u00e4", "https://xn--bcher-kva.example/%C3%A4"),
-        ("https://93.184.216.34/", "https://93.184.216.34/"),
-        ("https://shop.example/" + "x" * 2027, "https://shop.example/" + "x" * 2027),
-    ],
-)
-def test_a_url_is_kept_as_it_is_used(still: InProcess, url: str, kept: str) -> None:
-    merchant = still.merchants[0]
-    with closed(still, NAMES):
-        made = new_endpoint(still, merchant.key, url=url)
-        assert still.data(see(merchant.key, made))["url"] == kept
+KEPT_URLS: Final = [
+    ("https://shop.example", "https://shop.example/"),
+    ("HTTPS://Shop.Example:443/Hooks?a=b&c", "https://shop.example/Hooks?a=b&c"),
+    ("https://shop.example:8443/hooks", "https://shop.example:8443/hooks"),
+    ("https://b\u00fccher.example/\u00e4", "https://xn--bcher-kva.example/%C3%A4"),
+    ("https://93.184.216.34/", "https://93.184.216.34/"),
+    ("https://shop.example/" + "x" * 2027, "https://shop.example/" + "x" * 2027),
+]
+
+
+def test_a_url_is_kept_as_it_is_used(still: InProcess, subtests: pytest.Subtests) -> None:
+    for url, kept in KEPT_URLS:
+        with subtests.test(url):
+            merchant = still.merchants[0]
+            with closed(still, NAMES):
+                made = new_endpoint(still, merchant.key, url=url)
+                assert still.data(see(merchant.key, made))["url"] == kept
 
 
 def test_http_and_any_port_are_for_networks_that_the_operator_named(still: InProcess) -> None:
@@ -246,36 +247,38 @@ def test_http_and_any_port_are_for_networks_that_the_operator_named(still: InPro
 # What else is wrong.
 
 
-@pytest.mark.parametrize(
-    ("body", "wrong"),
-    [
-        ({}, {"url": "required"}),
-        ({"url": None}, {"url": "wrong_type"}),
-        ({"url": 5}, {"url": "wrong_type"}),
-        ({"url": NOBODY, "types": []}, {"types": "too_short"}),
-        ({"url": NOBODY, "types": ["remote_payment.paid", "remote_payment.paid"]}, {"types": "repeated"}),
-        ({"url": NOBODY, "types": ["remote_payment.paid", "ping"]}, {"types": "unknown_value"}),
-        ({"url": NOBODY, "types": ["*"]}, {"types": "unknown_value"}),
-        ({"url": NOBODY, "types": [TYPES[0], *TYPES]}, {"types": "repeated"}),
-        ({"url": NOBODY, "types": "remote_payment.paid"}, {"types": "wrong_type"}),
-        ({"url": NOBODY, "types": [None]}, {"types": "wrong_type"}),
-        ({"url": NOBODY, "description": "x" * 201}, {"description": "too_long"}),
-        ({"url": NOBODY, "description": "a\nb"}, {"description": "control_character"}),
-        ({"url": NOBODY, "description": "a\u202eb"}, {"description": "direction_control"}),
-        ({"url": NOBODY, "secret": "x", "state": "paused"}, {"secret": "unknown_field", "state": "unknown_field"}),
-        (
-            {"url": 5, "types": [], "description": 1},
-            {"url": "wrong_type", "types": "too_short", "description": "wrong_type"},
-        ),
-    ],
-)
-def test_a_wrong_field_is_named(still: InProcess, body: object, wrong: dict[str, str]) -> None:
-    merchant = still.merchants[0]
-    before = still.counts()
-    assert field_errors(still.send(post(ENDPOINTS, merchant.key, body))) == wrong
-    assert still.counts() == before
+BODY_WRONG_CASES_2: Final = [
+    ({}, {"url": "required"}),
+    ({"url": None}, {"url": "wrong_type"}),
+    ({"url": 5}, {"url": "wrong_type"}),
+    ({"url": NOBODY, "types": []}, {"types": "too_short"}),
+    ({"url": NOBODY, "types": ["remote_payment.paid", "remote_payment.paid"]}, {"types": "repeated"}),
+    ({"url": NOBODY, "types": ["remote_payment.paid", "ping"]}, {"types": "unknown_value"}),
+    ({"url": NOBODY, "types": ["*"]}, {"types": "unknown_value"}),
+    ({"url": NOBODY, "types": [TYPES[0], *TYPES]}, {"types": "repeated"}),
+    ({"url": NOBODY, "types": "remote_payment.paid"}, {"types": "wrong_type"}),
+    ({"url": NOBODY, "types": [None]}, {"types": "wrong_type"}),
+    ({"url": NOBODY, "description": "x" * 201}, {"description": "too_long"}),
+    ({"url": NOBODY, "description": "a\nb"}, {"description": "control_character"}),
+    ({"url": NOBODY, "description": "a\u202eb"}, {"description": "direction_control"}),
+    ({"url": NOBODY, "secret": "x", "state": "paused"}, {"secret": "unknown_field", "state": "unknown_field"}),
+    (
+        {"url": 5, "types": [], "description": 1},
+        {"url": "wrong_type", "types": "too_short", "description": "wrong_type"},
+    ),
+]
 
 
+def test_a_wrong_field_is_named(still: InProcess, subtests: pytest.Subtests) -> None:
+    for body, wrong in BODY_WRONG_CASES_2:
+        with subtests.test(f"{body!r:.60}"):
+            merchant = still.merchants[0]
+            before = still.counts()
+            assert field_errors(still.send(post(ENDPOINTS, merchant.key, body))) == wrong
+            assert still.counts() == before
+
+
+@pytest.mark.both_engines
 def test_an_account_has_sixteen_and_removed_ones_do_not_count(still: InProcess) -> None:
     merchant = still.merchant()
     made = [still.data(create_endpoint(merchant.key))["id"] for _ in range(limits.WEBHOOK_ENDPOINTS_MAX)]
@@ -311,42 +314,44 @@ def test_what_a_change_leaves_out_stays(still: InProcess) -> None:
     still.clock.now = START
 
 
-@pytest.mark.parametrize("beside", [{}, {"url": None, "state": None}])
-def test_null_in_a_change_means_every_type_and_no_description(still: InProcess, beside: dict[str, None]) -> None:
-    merchant = still.merchants[0]
-    endpoint = new_endpoint(still, merchant.key, types=[TYPES[0]], description="orders")
-    shown = still.data(see(merchant.key, endpoint))
-    shown["types"] = None
-    assert still.data(update(merchant.key, endpoint, types=None, **beside)) == shown
-    assert stored(still, endpoint).types == ""
-    shown["description"] = ""
-    assert still.data(update(merchant.key, endpoint, description=None, **beside)) == shown
-    assert still.data(see(merchant.key, endpoint)) == shown
+def test_null_in_a_change_means_every_type_and_no_description(still: InProcess, subtests: pytest.Subtests) -> None:
+    for beside in ({}, {"url": None, "state": None}):
+        with subtests.test(f"{beside!r:.60}"):
+            merchant = still.merchants[0]
+            endpoint = new_endpoint(still, merchant.key, types=[TYPES[0]], description="orders")
+            shown = still.data(see(merchant.key, endpoint))
+            shown["types"] = None
+            assert still.data(update(merchant.key, endpoint, types=None, **beside)) == shown
+            assert stored(still, endpoint).types == ""
+            shown["description"] = ""
+            assert still.data(update(merchant.key, endpoint, description=None, **beside)) == shown
+            assert still.data(see(merchant.key, endpoint)) == shown
 
 
-@pytest.mark.parametrize(
-    ("body", "wrong"),
-    [
-        ({"state": "stopped"}, {"state": "unknown_value"}),
-        ({"state": "removed"}, {"state": "unknown_value"}),
-        ({"resumeFrom": "now"}, {"resumeFrom": "invalid"}),
-        ({"state": "paused", "resumeFrom": "now"}, {"resumeFrom": "invalid"}),
-        ({"state": "enabled", "resumeFrom": "yesterday"}, {"resumeFrom": "unknown_value"}),
-        ({"types": []}, {"types": "too_short"}),
-        ({"types": "null"}, {"types": "wrong_type"}),
-        ({"types": [None]}, {"types": "wrong_type"}),
-        ({"types": None, "description": 5}, {"description": "wrong_type"}),
-        ({"types": [TYPES[0], TYPES[0]]}, {"types": "repeated"}),
-        ({"description": "a\nb"}, {"description": "control_character"}),
-        ({"secret": "whsec_x"}, {"secret": "unknown_field"}),
-    ],
-)
-def test_a_wrong_change_changes_nothing(still: InProcess, body: dict[str, object], wrong: dict[str, str]) -> None:
-    merchant = still.merchants[0]
-    endpoint = new_endpoint(still, merchant.key)
-    before = stored(still, endpoint)
-    assert field_errors(still.send(update(merchant.key, endpoint, **body))) == wrong
-    assert stored(still, endpoint) == before
+WRONG_CHANGES: Final[list[tuple[dict[str, object], dict[str, str]]]] = [
+    ({"state": "stopped"}, {"state": "unknown_value"}),
+    ({"state": "removed"}, {"state": "unknown_value"}),
+    ({"resumeFrom": "now"}, {"resumeFrom": "invalid"}),
+    ({"state": "paused", "resumeFrom": "now"}, {"resumeFrom": "invalid"}),
+    ({"state": "enabled", "resumeFrom": "yesterday"}, {"resumeFrom": "unknown_value"}),
+    ({"types": []}, {"types": "too_short"}),
+    ({"types": "null"}, {"types": "wrong_type"}),
+    ({"types": [None]}, {"types": "wrong_type"}),
+    ({"types": None, "description": 5}, {"description": "wrong_type"}),
+    ({"types": [TYPES[0], TYPES[0]]}, {"types": "repeated"}),
+    ({"description": "a\nb"}, {"description": "control_character"}),
+    ({"secret": "whsec_x"}, {"secret": "unknown_field"}),
+]
+
+
+def test_a_wrong_change_changes_nothing(still: InProcess, subtests: pytest.Subtests) -> None:
+    for body, wrong in WRONG_CHANGES:
+        with subtests.test(f"{body!r:.60}"):
+            merchant = still.merchants[0]
+            endpoint = new_endpoint(still, merchant.key)
+            before = stored(still, endpoint)
+            assert field_errors(still.send(update(merchant.key, endpoint, **body))) == wrong
+            assert stored(still, endpoint) == before
 
 
 def test_an_endpoint_goes_on_where_it_stopped_or_from_now_on(still: InProcess) -> None:
@@ -468,16 +473,15 @@ def test_without_an_overlap_the_old_secret_ends_at_once(still: InProcess) -> Non
     assert still.data(see(merchant.key, endpoint))["oldSecretUntil"] is None
 
 
-@pytest.mark.parametrize(
-    ("hours", "code"), [(-1, "out_of_range"), (73, "out_of_range"), (1.5, "wrong_type"), ("24", "wrong_type")]
-)
-def test_an_overlap_has_its_bounds(still: InProcess, hours: object, code: str) -> None:
-    merchant = still.merchants[0]
-    endpoint = new_endpoint(still, merchant.key)
-    before = stored(still, endpoint)
-    answer = still.send(act(merchant.key, endpoint, "rotate", overlapHours=hours))
-    assert field_errors(answer) == {"overlapHours": code}
-    assert stored(still, endpoint) == before
+def test_an_overlap_has_its_bounds(still: InProcess, subtests: pytest.Subtests) -> None:
+    for hours, code in ((-1, "out_of_range"), (73, "out_of_range"), (1.5, "wrong_type"), ("24", "wrong_type")):
+        with subtests.test(f"{hours!r:.60}"):
+            merchant = still.merchants[0]
+            endpoint = new_endpoint(still, merchant.key)
+            before = stored(still, endpoint)
+            answer = still.send(act(merchant.key, endpoint, "rotate", overlapHours=hours))
+            assert field_errors(answer) == {"overlapHours": code}
+            assert stored(still, endpoint) == before
 
 
 def test_a_secret_that_cannot_be_opened_is_rotated_away(still: InProcess) -> None:
@@ -497,6 +501,7 @@ def test_a_secret_that_cannot_be_opened_is_rotated_away(still: InProcess) -> Non
 # Sending once more.
 
 
+@pytest.mark.both_engines
 def test_a_replay_begins_with_the_first_event_of_its_time(still: InProcess) -> None:
     merchant, customer = still.merchant(), still.customer()
     still.paid(merchant, customer)
@@ -512,23 +517,24 @@ def test_a_replay_begins_with_the_first_event_of_its_time(still: InProcess) -> N
     still.clock.now = START
 
 
-@pytest.mark.parametrize(
-    ("moment", "code"),
-    [
-        ("2026-10-17T07:59:59.999Z", "out_of_range"),
-        ("1970-01-01T00:00:00Z", "out_of_range"),
-        ("2027-01-15", "invalid"),
-        ("2027-01-15T08:00:00", "invalid"),
-        ("yesterday", "invalid"),
-        (1_800_000_000, "wrong_type"),
-    ],
-)
-def test_a_replay_goes_back_ninety_days_at_most(still: InProcess, moment: object, code: str) -> None:
-    merchant = still.merchants[0]
-    endpoint = new_endpoint(still, merchant.key)
-    assert field_errors(still.send(act(merchant.key, endpoint, "replay", **{"from": moment}))) == {"from": code}
-    assert queue_of(still, endpoint).replay_next is None
-    assert field_errors(still.send(act(merchant.key, endpoint, "replay"))) == {"from": "required"}
+WRONG_MOMENTS: Final = [
+    ("2026-10-17T07:59:59.999Z", "out_of_range"),
+    ("1970-01-01T00:00:00Z", "out_of_range"),
+    ("2027-01-15", "invalid"),
+    ("2027-01-15T08:00:00", "invalid"),
+    ("yesterday", "invalid"),
+    (1_800_000_000, "wrong_type"),
+]
+
+
+def test_a_replay_goes_back_ninety_days_at_most(still: InProcess, subtests: pytest.Subtests) -> None:
+    for moment, code in WRONG_MOMENTS:
+        with subtests.test(f"{moment!r:.60}"):
+            merchant = still.merchants[0]
+            endpoint = new_endpoint(still, merchant.key)
+            assert field_errors(still.send(act(merchant.key, endpoint, "replay", **{"from": moment}))) == {"from": code}
+            assert queue_of(still, endpoint).replay_next is None
+            assert field_errors(still.send(act(merchant.key, endpoint, "replay"))) == {"from": "required"}
 
 
 def test_a_replay_of_nothing_does_not_run(still: InProcess) -> None:

@@ -98,12 +98,13 @@ def test_who_finds_it_paid_by_another_account_is_told_that(world: Live) -> None:
 PLANTED: Final = ("same_account", "account_suspended", "not_verified", "pin_missing", "money_stopped", "being_checked")
 
 
-@pytest.mark.parametrize("word", PLANTED)
-def test_a_planted_word_keeps_nobody_from_paying(world: Live, word: str) -> None:
-    visitor = at(world).signed_in(world.customers[0])
-    visitor.cookies["qirsh-said"] = f"{visitor.payment_id}.{word}"
-    visitor.open()
-    assert 'id="pin"' in visitor.page
+def test_a_planted_word_keeps_nobody_from_paying(world: Live, subtests: pytest.Subtests) -> None:
+    for word in PLANTED:
+        with subtests.test(word):
+            visitor = at(world).signed_in(world.customers[0])
+            visitor.cookies["qirsh-said"] = f"{visitor.payment_id}.{word}"
+            visitor.open()
+            assert 'id="pin"' in visitor.page
 
 
 def test_a_stranger_finds_the_ways_in(world: Live) -> None:
@@ -114,14 +115,15 @@ def test_a_stranger_finds_the_ways_in(world: Live) -> None:
     assert "New here? A new account is verified before its first payment" in visitor.text
 
 
-@pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("ar", "rtl"), ("tr", "ltr")])
-def test_sums_are_kept_in_order_in_every_language(world: Live, language: str, direction: str) -> None:
-    visitor = at(world, amount=123456789)
-    page = visitor.open(accept_language=language).text
-    assert f'<html lang="{language}" dir="{direction}">' in page
-    digits = "1.234.567,89" if language == "tr" else "1,234,567.89"
-    assert f'<bdi class="num">{digits}</bdi>' in page
-    assert "data-left=" in page
+def test_sums_are_kept_in_order_in_every_language(world: Live, subtests: pytest.Subtests) -> None:
+    for language, direction in (("en", "ltr"), ("ar", "rtl"), ("tr", "ltr")):
+        with subtests.test(language):
+            visitor = at(world, amount=123456789)
+            page = visitor.open(accept_language=language).text
+            assert f'<html lang="{language}" dir="{direction}">' in page
+            digits = "1.234.567,89" if language == "tr" else "1,234,567.89"
+            assert f'<bdi class="num">{digits}</bdi>' in page
+            assert "data-left=" in page
 
 
 # Tests of a shop, which their owner ends as they like.
@@ -136,26 +138,27 @@ def trying(world: World, who: str, **fields: object) -> Visitor:
     return at(world).signed_in(who).elsewhere(test_id)
 
 
-@pytest.mark.parametrize("outcome", ENDS)
-def test_the_owner_ends_a_test_payment_as_they_choose(world: Live, outcome: str) -> None:
-    merchant = world.merchants[0]
-    visitor = trying(world, merchant.email)
-    visitor.open()
-    assert "Test payment. No money moves." in visitor.text
-    for shown in ENDS:
-        assert f'name="outcome" value="{shown}"' in visitor.page
-    answer = visitor.post("test", {**visitor.form("test"), "outcome": outcome})
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/pay/{visitor.payment_id}")
-    assert world.data(retrieve(merchant.test_key, visitor.payment_id))["status"] == ENDS[outcome]
-    visitor.open()
-    assert "Test payment. No money moves." in visitor.text
-    heading = {
-        "paid": "Your test customer",
-        "expired": "This payment has expired",
-        "cancelled": "The shop cancelled this payment",
-        "insufficient_funds": "Not enough money A customer without enough money sees this",
-    }
-    assert heading[outcome] in visitor.text
+def test_the_owner_ends_a_test_payment_as_they_choose(world: Live, subtests: pytest.Subtests) -> None:
+    for outcome in ENDS:
+        with subtests.test(outcome):
+            merchant = world.merchants[0]
+            visitor = trying(world, merchant.email)
+            visitor.open()
+            assert "Test payment. No money moves." in visitor.text
+            for shown in ENDS:
+                assert f'name="outcome" value="{shown}"' in visitor.page
+            answer = visitor.post("test", {**visitor.form("test"), "outcome": outcome})
+            assert (answer.status_code, answer.headers["location"]) == (303, f"/pay/{visitor.payment_id}")
+            assert world.data(retrieve(merchant.test_key, visitor.payment_id))["status"] == ENDS[outcome]
+            visitor.open()
+            assert "Test payment. No money moves." in visitor.text
+            heading = {
+                "paid": "Your test customer",
+                "expired": "This payment has expired",
+                "cancelled": "The shop cancelled this payment",
+                "insufficient_funds": "Not enough money A customer without enough money sees this",
+            }
+            assert heading[outcome] in visitor.text
 
 
 def test_a_test_customer_comes_back_to_the_shop_too(world: Live) -> None:

@@ -74,6 +74,7 @@ def shown_again(visitor: Visitor, answer: httpx2.Response) -> None:
 # The road.
 
 
+@pytest.mark.both_engines
 def test_a_customer_signs_in_pays_and_comes_back_to_the_shop(world: Live) -> None:
     merchant, customer = world.merchants[0], world.customer()
     visitor = at(world, amount=10098, note="Order 1029", returnUrl=BACK, reference="a&b=c")
@@ -205,26 +206,30 @@ def test_an_operator_signs_in_with_the_second_factor_only(world: Live) -> None:
     assert "qirsh" in visitor.cookies
 
 
-@pytest.mark.parametrize(
-    ("email", "password"),
-    [("", PASSWORD), ("known", ""), ("known", "wrong"), ("known", "x" * 2000), ("nobody@x.example", PASSWORD)],
-)
-def test_a_failed_sign_in_says_no_more_than_that(world: Live, email: str, password: str) -> None:
-    email = world.customers[0].email if email == "known" else email
-    visitor = at(world)
-    visitor.open()
-    before = world.counts()
-    was_looked_at = bool(email) and 0 < len(password) <= PASSWORD_CHARACTERS_MAX
-    answer = visitor.post("sign-in", {**visitor.form("sign-in"), "email": email, "password": password})
-    page_of(answer, 422)
-    assert "Incorrect e-mail address or password. You are not signed in." in visitor.text
-    assert f'value="{email}"' in visitor.page
-    assert PASSWORD not in visitor.page
-    assert "set-cookie" not in answer.headers
-    # The failure is told in the audit log, unless there is enough of this address already, and leaves nothing else.
-    after = world.counts()
-    assert after["audit"] - before["audit"] in {0, was_looked_at}
-    assert after == before | {"audit": after["audit"]}
+def test_a_failed_sign_in_says_no_more_than_that(world: Live, subtests: pytest.Subtests) -> None:
+    for who, password in (
+        ("", PASSWORD),
+        ("known", ""),
+        ("known", "wrong"),
+        ("known", "x" * 2000),
+        ("nobody@x.example", PASSWORD),
+    ):
+        with subtests.test(f"{who} {password:.60}"):
+            email = world.customers[0].email if who == "known" else who
+            visitor = at(world)
+            visitor.open()
+            before = world.counts()
+            was_looked_at = bool(email) and 0 < len(password) <= PASSWORD_CHARACTERS_MAX
+            answer = visitor.post("sign-in", {**visitor.form("sign-in"), "email": email, "password": password})
+            page_of(answer, 422)
+            assert "Incorrect e-mail address or password. You are not signed in." in visitor.text
+            assert f'value="{email}"' in visitor.page
+            assert PASSWORD not in visitor.page
+            assert "set-cookie" not in answer.headers
+            # The audit log tells of it, unless there is enough of this address already. Nothing else stays.
+            after = world.counts()
+            assert after["audit"] - before["audit"] in {0, was_looked_at}
+            assert after == before | {"audit": after["audit"]}
 
 
 # What stands in the way.
@@ -252,21 +257,23 @@ def test_a_wrong_pin_is_told_beside_its_field_until_it_locks(world: Live) -> Non
     assert status_of(world, world.merchants[0], visitor.payment_id) == "pending"
 
 
-@pytest.mark.parametrize("pin", ["", "12345", "1234567", "12345x", "१२३४५६", " 24681"])
-def test_what_is_no_pin_costs_no_try(world: Live, pin: str) -> None:
-    visitor = at(world).signed_in(world.customer())
-    for _ in range(PIN_ATTEMPTS_MAX + 1):
-        shown_again(visitor, visitor.confirm(pin))
-        assert "Your PIN has six digits." in visitor.text
-    visitor.confirm()
-    assert visitor.has_paid()
+def test_what_is_no_pin_costs_no_try(world: Live, subtests: pytest.Subtests) -> None:
+    for pin in ("", "12345", "1234567", "12345x", "१२३४५६", " 24681"):
+        with subtests.test(pin):
+            visitor = at(world).signed_in(world.customer())
+            for _ in range(PIN_ATTEMPTS_MAX + 1):
+                shown_again(visitor, visitor.confirm(pin))
+                assert "Your PIN has six digits." in visitor.text
+            visitor.confirm()
+            assert visitor.has_paid()
 
 
-@pytest.mark.parametrize("zero", ["\N{ARABIC-INDIC DIGIT ZERO}", "\N{EXTENDED ARABIC-INDIC DIGIT ZERO}"])
-def test_a_pin_is_right_in_the_digits_of_every_keyboard(world: Live, zero: str) -> None:
-    visitor = at(world).signed_in(world.customer())
-    visitor.confirm("".join(chr(ord(zero) + int(digit)) for digit in PIN))
-    assert visitor.has_paid()
+def test_a_pin_is_right_in_the_digits_of_every_keyboard(world: Live, subtests: pytest.Subtests) -> None:
+    for zero in ("\N{ARABIC-INDIC DIGIT ZERO}", "\N{EXTENDED ARABIC-INDIC DIGIT ZERO}"):
+        with subtests.test(zero):
+            visitor = at(world).signed_in(world.customer())
+            visitor.confirm("".join(chr(ord(zero) + int(digit)) for digit in PIN))
+            assert visitor.has_paid()
 
 
 def test_too_little_money_is_said_with_what_is_there(world: Live) -> None:
@@ -435,17 +442,19 @@ def test_nobody_leaves_a_paid_payment_as_if_it_were_not(world: Live) -> None:
 # Once.
 
 
-@pytest.mark.parametrize("return_url", [None, BACK])
-def test_twenty_confirms_at_once_pay_once(anywhere: World, return_url: str | None) -> None:
-    customer = anywhere.customer()
-    fields = {"amount": 777} | ({"returnUrl": return_url} if return_url else {})
-    visitor = at(anywhere, **fields).signed_in(customer)
-    form = visitor.posting("confirm", {**visitor.form("confirm"), "pin": PIN})
-    answers = anywhere.together([form] * 20)
-    assert {answer.status_code for answer in answers} == {303}
-    assert len({answer.headers["location"] for answer in answers}) == 1
-    assert anywhere.balance(customer) == FUNDS - 777
-    assert anywhere.violations() == []
+@pytest.mark.both_engines
+def test_twenty_confirms_at_once_pay_once(anywhere: World, subtests: pytest.Subtests) -> None:
+    for return_url in (None, BACK):
+        with subtests.test(f"{return_url!r:.60}"):
+            customer = anywhere.customer()
+            fields = {"amount": 777} | ({"returnUrl": return_url} if return_url else {})
+            visitor = at(anywhere, **fields).signed_in(customer)
+            form = visitor.posting("confirm", {**visitor.form("confirm"), "pin": PIN})
+            answers = anywhere.together([form] * 20)
+            assert {answer.status_code for answer in answers} == {303}
+            assert len({answer.headers["location"] for answer in answers}) == 1
+            assert anywhere.balance(customer) == FUNDS - 777
+            assert anywhere.violations() == []
 
 
 def test_refresh_back_and_a_second_tab_show_the_receipt(world: Live) -> None:
@@ -475,42 +484,45 @@ def test_two_people_who_confirm_at_once_pay_once(world: Live) -> None:
 # Texts of the shop.
 
 
-@pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
-def test_a_note_is_shown_as_it_was_written(world: Live, text: str) -> None:
-    visitor = at(world, note=text)
-    page = page_of(visitor.open(), 200)
-    [note] = re.findall(r'<p dir="auto">(.*?)</p>', page, re.DOTALL)
-    assert not re.search(r"[<>\"']", note)
-    assert " ".join(text.split()) in visitor.text
-    assert "49" not in note
+def test_a_note_is_shown_as_it_was_written(world: Live, subtests: pytest.Subtests) -> None:
+    for kind, text in ODD_TEXTS.items():
+        with subtests.test(kind):
+            visitor = at(world, note=text)
+            page = page_of(visitor.open(), 200)
+            [note] = re.findall(r'<p dir="auto">(.*?)</p>', page, re.DOTALL)
+            assert not re.search(r"[<>\"']", note)
+            assert " ".join(text.split()) in visitor.text
+            assert "49" not in note
 
 
-@pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
-def test_names_are_shown_as_they_are(still: InProcess, text: str) -> None:
-    merchant, customer = still.merchant(), still.customer()
-    alter(still, merchant.account, name=text)
-    visitor = Visitor(still, still.payment(merchant)).signed_in(customer)
-    [name] = re.findall(r"<h1><bdi>(.*?)</bdi>", visitor.page)
-    [title] = re.findall(r"<title>(.*?)</title>", visitor.page)
-    for shown in (name, title):
-        assert not re.search(r"[<>\"']", shown)
-    assert " ".join(text.split()) in visitor.text
-    assert visitor.page.count("<form") == 3  # To pay, to sign out, and to choose a language.
-    assert "{0.__class__}" in text or "__class__" not in visitor.page
-    # What is shown is also what is agreed to.
-    visitor.confirm()
-    assert visitor.has_paid()
+def test_names_are_shown_as_they_are(still: InProcess, subtests: pytest.Subtests) -> None:
+    for kind, text in ODD_TEXTS.items():
+        with subtests.test(kind):
+            merchant, customer = still.merchant(), still.customer()
+            alter(still, merchant.account, name=text)
+            visitor = Visitor(still, still.payment(merchant)).signed_in(customer)
+            [name] = re.findall(r"<h1><bdi>(.*?)</bdi>", visitor.page)
+            [title] = re.findall(r"<title>(.*?)</title>", visitor.page)
+            for shown in (name, title):
+                assert not re.search(r"[<>\"']", shown)
+            assert " ".join(text.split()) in visitor.text
+            assert visitor.page.count("<form") == 3  # To pay, to sign out, and to choose a language.
+            assert "{0.__class__}" in text or "__class__" not in visitor.page
+            # What is shown is also what is agreed to.
+            visitor.confirm()
+            assert visitor.has_paid()
 
 
-@pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><b>@x.example', "{{7*7}}@x.example"])
-def test_an_e_mail_address_comes_back_as_text(world: Live, text: str) -> None:
-    visitor = at(world)
-    visitor.open()
-    visitor.post("sign-in", {**visitor.form("sign-in"), "email": text, "password": "x"})
-    [value] = re.findall(r'id="email"[^>]* value="([^"]*)"', visitor.page)
-    assert "<" not in value
-    page = visitor.page.partition("</head>")[2]
-    assert page.count("<b>") == page.count("<script") == 0
+def test_an_e_mail_address_comes_back_as_text(world: Live, subtests: pytest.Subtests) -> None:
+    for text in ("<script>alert(1)</script>", '"><b>@x.example', "{{7*7}}@x.example"):
+        with subtests.test(text):
+            visitor = at(world)
+            visitor.open()
+            visitor.post("sign-in", {**visitor.form("sign-in"), "email": text, "password": "x"})
+            [value] = re.findall(r'id="email"[^>]* value="([^"]*)"', visitor.page)
+            assert "<" not in value
+            page = visitor.page.partition("</head>")[2]
+            assert page.count("<b>") == page.count("<script") == 0
 
 
 def test_a_note_cannot_pass_for_the_payee(world: Live) -> None:

@@ -77,53 +77,59 @@ def refused_and_nothing_done(world: World, answer: httpx2.Response, before: dict
 # Tokens of forms.
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_form_that_is_as_it_was_sent_is_accepted(world: Live, step: str) -> None:
-    customer = world.customer()
-    visitor = before_step(world, step, customer)
-    assert visitor.post(step, filled(visitor, step, customer)).status_code == 303
-    done = {"sign-in": "Your payment PIN", "sign-out": "Sign in to pay", "confirm": "You can close this page."}
-    visitor.open()
-    assert done[step] in visitor.text
+def test_a_form_that_is_as_it_was_sent_is_accepted(world: Live, subtests: pytest.Subtests) -> None:
+    for step in STEPS:
+        with subtests.test(step):
+            customer = world.customer()
+            visitor = before_step(world, step, customer)
+            assert visitor.post(step, filled(visitor, step, customer)).status_code == 303
+            done = {"sign-in": "Your payment PIN", "sign-out": "Sign in to pay", "confirm": "You can close this page."}
+            visitor.open()
+            assert done[step] in visitor.text
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("token", [None, "", "0" * 64, "x", "é", "last digit"])
-def test_a_form_without_its_token_does_nothing(world: Live, step: str, token: str | None) -> None:
-    customer = world.customers[0]
-    visitor = before_step(world, step, customer)
-    form = filled(visitor, step, customer)
-    right = form.pop("token")
-    if token is not None:
-        form["token"] = token if token != "last digit" else right[:-1] + ("0" if right[-1] != "0" else "1")
-    before = world.counts()
-    refused_and_nothing_done(world, visitor.post(step, form), before)
+def test_a_form_without_its_token_does_nothing(world: Live, subtests: pytest.Subtests) -> None:
+    for step in STEPS:
+        for token in (None, "", "0" * 64, "x", "é", "last digit"):
+            with subtests.test(f"{step} {token!r:.60}"):
+                customer = world.customers[0]
+                visitor = before_step(world, step, customer)
+                form = filled(visitor, step, customer)
+                right = form.pop("token")
+                if token is not None:
+                    form["token"] = token if token != "last digit" else right[:-1] + ("0" if right[-1] != "0" else "1")
+                before = world.counts()
+                refused_and_nothing_done(world, visitor.post(step, form), before)
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_the_token_of_one_payment_is_none_for_another(world: Live, step: str) -> None:
-    customer = world.customers[0]
-    visitor = before_step(world, step, customer)
-    other = visitor.elsewhere(world.payment(world.merchants[0]))
-    other.open()
-    foreign = filled(visitor, step, customer)["token"]
-    before = world.counts()
-    refused_and_nothing_done(world, other.post(step, {**filled(other, step, customer), "token": foreign}), before)
+def test_the_token_of_one_payment_is_none_for_another(world: Live, subtests: pytest.Subtests) -> None:
+    for step in STEPS:
+        with subtests.test(step):
+            customer = world.customers[0]
+            visitor = before_step(world, step, customer)
+            other = visitor.elsewhere(world.payment(world.merchants[0]))
+            other.open()
+            foreign = filled(visitor, step, customer)["token"]
+            before = world.counts()
+            refused_and_nothing_done(
+                world, other.post(step, {**filled(other, step, customer), "token": foreign}), before
+            )
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_the_token_of_one_browser_is_none_for_another(world: Live, step: str) -> None:
+def test_the_token_of_one_browser_is_none_for_another(world: Live, subtests: pytest.Subtests) -> None:
     """Also of another session of the same person."""
-    customer = world.customer()
-    mine = before_step(world, step, customer)
-    theirs = mine.elsewhere(mine.payment_id)
-    theirs.cookies = {}
-    theirs.open()
-    if step != "sign-in":
-        theirs.signed_in(customer)
-    before = world.counts()
-    answer = mine.post(step, {**filled(mine, step, customer), "token": theirs.form(step)["token"]})
-    refused_and_nothing_done(world, answer, before)
+    for step in STEPS:
+        with subtests.test(step):
+            customer = world.customer()
+            mine = before_step(world, step, customer)
+            theirs = mine.elsewhere(mine.payment_id)
+            theirs.cookies = {}
+            theirs.open()
+            if step != "sign-in":
+                theirs.signed_in(customer)
+            before = world.counts()
+            answer = mine.post(step, {**filled(mine, step, customer), "token": theirs.form(step)["token"]})
+            refused_and_nothing_done(world, answer, before)
 
 
 def test_the_token_of_one_form_is_none_for_another(world: Live) -> None:
@@ -141,15 +147,16 @@ def test_the_token_of_one_form_is_none_for_another(world: Live) -> None:
     refused_and_nothing_done(world, answer, before)
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_form_without_its_cookie_does_nothing(world: Live, step: str) -> None:
-    customer = world.customers[0]
-    visitor = before_step(world, step, customer)
-    form = filled(visitor, step, customer)
-    before = world.counts()
-    for cookie in ("", "qirsh=; qirsh-visit=", "qirsh=qp_x; qirsh-visit=x", "qirsh-visit=" + "0" * 32):
-        answer = Visitor(world, visitor.payment_id).post(step, form, {"cookie": cookie})
-        refused_and_nothing_done(world, answer, before)
+def test_a_form_without_its_cookie_does_nothing(world: Live, subtests: pytest.Subtests) -> None:
+    for step in STEPS:
+        with subtests.test(step):
+            customer = world.customers[0]
+            visitor = before_step(world, step, customer)
+            form = filled(visitor, step, customer)
+            before = world.counts()
+            for cookie in ("", "qirsh=; qirsh-visit=", "qirsh=qp_x; qirsh-visit=x", "qirsh-visit=" + "0" * 32):
+                answer = Visitor(world, visitor.payment_id).post(step, form, {"cookie": cookie})
+                refused_and_nothing_done(world, answer, before)
 
 
 def test_no_form_outlives_the_sign_out(world: Live) -> None:
@@ -170,34 +177,35 @@ def test_no_form_outlives_the_sign_out(world: Live) -> None:
     refused_and_nothing_done(world, visitor.post("confirm", forms["confirm"]), before)
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"origin": EVIL},
-        {"origin": ORIGIN},
-        {"origin": "https://127.0.0.1"},
-        {"sec_fetch_site": "cross-site"},
-        {"sec_fetch_site": "same-site"},
-        {"origin": "null", "sec_fetch_site": "cross-site"},
-    ],
-    ids=str,
-)
-def test_a_form_from_another_site_does_nothing(world: Live, step: str, headers: dict[str, str]) -> None:
-    customer = world.customers[0]
-    visitor = before_step(world, step, customer)
-    form = filled(visitor, step, customer)
-    before = world.counts()
-    refused_and_nothing_done(world, visitor.post(step, form, headers), before)
+FOREIGN_HEADERS: Final = [
+    {"origin": EVIL},
+    {"origin": ORIGIN},
+    {"origin": "https://127.0.0.1"},
+    {"sec_fetch_site": "cross-site"},
+    {"sec_fetch_site": "same-site"},
+    {"origin": "null", "sec_fetch_site": "cross-site"},
+]
 
 
-@pytest.mark.parametrize("origin", ["own", "null"])
-def test_what_browsers_say_of_our_own_forms_is_accepted(world: Live, origin: str) -> None:
-    customer = world.customer()
-    visitor = at(world).signed_in(customer)
-    said = {"origin": world.settings.base_url if origin == "own" else "null", "sec_fetch_site": "same-origin"}
-    visitor.post("confirm", filled(visitor, "confirm", customer), said)
-    assert visitor.has_paid()
+def test_a_form_from_another_site_does_nothing(world: Live, subtests: pytest.Subtests) -> None:
+    for step in STEPS:
+        for headers in FOREIGN_HEADERS:
+            with subtests.test(f"{step} {headers!s}"):
+                customer = world.customers[0]
+                visitor = before_step(world, step, customer)
+                form = filled(visitor, step, customer)
+                before = world.counts()
+                refused_and_nothing_done(world, visitor.post(step, form, headers), before)
+
+
+def test_what_browsers_say_of_our_own_forms_is_accepted(world: Live, subtests: pytest.Subtests) -> None:
+    for origin in ("own", "null"):
+        with subtests.test(origin):
+            customer = world.customer()
+            visitor = at(world).signed_in(customer)
+            said = {"origin": world.settings.base_url if origin == "own" else "null", "sec_fetch_site": "same-origin"}
+            visitor.post("confirm", filled(visitor, "confirm", customer), said)
+            assert visitor.has_paid()
 
 
 def test_a_step_that_is_skipped_is_not_made(world: Live) -> None:
@@ -402,30 +410,36 @@ def test_a_planted_word_shows_none_but_our_own_sentences(world: Live) -> None:
     assert "has changed" not in visitor.text
 
 
-@pytest.mark.parametrize("origin", ["https://pay.example", "https://pay.example:8443"])
-def test_our_own_origin_is_known(still: InProcess, origin: str) -> None:
-    context = msgspec.structs.replace(still.context, base_url=origin)
-    path = f"/pay/{still.payment(still.merchants[0])}/sign-out"
-    for said, status in ((origin, 415), (f"{origin}0", 403), (origin.replace("pay", "play"), 403)):
-        asked = Request("req_1", "POST", path, b"", {b"origin": said.encode()}, b"")
-        assert still.run(Router(context, ROUTES).answer(asked)).status == status
+def test_our_own_origin_is_known(still: InProcess, subtests: pytest.Subtests) -> None:
+    for origin in ("https://pay.example", "https://pay.example:8443"):
+        with subtests.test(origin):
+            context = msgspec.structs.replace(still.context, base_url=origin)
+            path = f"/pay/{still.payment(still.merchants[0])}/sign-out"
+            for said, status in ((origin, 415), (f"{origin}0", 403), (origin.replace("pay", "play"), 403)):
+                asked = Request("req_1", "POST", path, b"", {b"origin": said.encode()}, b"")
+                assert still.run(Router(context, ROUTES).answer(asked)).status == status
 
 
 # What a form may hold.
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize(
-    "content_type",
-    ["", "application/json", "text/plain", "multipart/form-data; boundary=x", f"{FORM}; charset=latin-1", "*/*"],
-)
-def test_only_forms_are_taken(world: Live, step: str, content_type: str) -> None:
-    customer = world.customers[0]
-    visitor = before_step(world, step, customer)
-    form = filled(visitor, step, customer)
-    before = world.counts()
-    refused_and_nothing_done(world, visitor.post(step, form, {"content_type": content_type}), before, 415)
-    refused_and_nothing_done(world, visitor.post(step, form, {"content_encoding": "gzip"}), before, 415)
+def test_only_forms_are_taken(world: Live, subtests: pytest.Subtests) -> None:
+    for step in STEPS:
+        for content_type in (
+            "",
+            "application/json",
+            "text/plain",
+            "multipart/form-data; boundary=x",
+            f"{FORM}; charset=latin-1",
+            "*/*",
+        ):
+            with subtests.test(f"{step} {content_type}"):
+                customer = world.customers[0]
+                visitor = before_step(world, step, customer)
+                form = filled(visitor, step, customer)
+                before = world.counts()
+                refused_and_nothing_done(world, visitor.post(step, form, {"content_type": content_type}), before, 415)
+                refused_and_nothing_done(world, visitor.post(step, form, {"content_encoding": "gzip"}), before, 415)
 
 
 def test_a_charset_that_is_ours_may_be_named(world: Live) -> None:
@@ -436,26 +450,35 @@ def test_a_charset_that_is_ours_may_be_named(world: Live) -> None:
     assert visitor.has_paid()
 
 
-@pytest.mark.parametrize(
-    "more",
-    [b"&amount=1", b"&pin=246813", b"&token=x", b"&", b"&=", b"&a", b"&%70in=246813", b"&payer=1", b"&pin%00=1"],
-)
-def test_a_field_too_many_is_refused(world: Live, more: bytes) -> None:
-    visitor = at(world).signed_in(world.customers[0])
-    form = visitor.form("confirm")
-    body = f"token={form['token']}&shown={form['shown']}&pin={PIN}".encode() + more
-    before = world.counts()
-    refused_and_nothing_done(world, visitor.post("confirm", body), before, 422)
+def test_a_field_too_many_is_refused(world: Live, subtests: pytest.Subtests) -> None:
+    for more in (
+        b"&amount=1",
+        b"&pin=246813",
+        b"&token=x",
+        b"&",
+        b"&=",
+        b"&a",
+        b"&%70in=246813",
+        b"&payer=1",
+        b"&pin%00=1",
+    ):
+        with subtests.test(f"{more!r:.60}"):
+            visitor = at(world).signed_in(world.customers[0])
+            form = visitor.form("confirm")
+            body = f"token={form['token']}&shown={form['shown']}&pin={PIN}".encode() + more
+            before = world.counts()
+            refused_and_nothing_done(world, visitor.post("confirm", body), before, 422)
 
 
-@pytest.mark.parametrize("value", [b"%", b"%2", b"%zz", b"%ff", b"%ed%a0%80", b"\xff"])
-def test_bytes_that_are_no_text_are_refused(world: Live, value: bytes) -> None:
-    visitor = at(world)
-    visitor.open()
-    token = visitor.form("sign-in")["token"].encode()
-    before = world.counts()
-    answer = visitor.post("sign-in", b"token=%b&email=a@b.example&password=%b" % (token, value))
-    refused_and_nothing_done(world, answer, before, 422)
+def test_bytes_that_are_no_text_are_refused(world: Live, subtests: pytest.Subtests) -> None:
+    for value in (b"%", b"%2", b"%zz", b"%ff", b"%ed%a0%80", b"\xff"):
+        with subtests.test(f"{value!r:.60}"):
+            visitor = at(world)
+            visitor.open()
+            token = visitor.form("sign-in")["token"].encode()
+            before = world.counts()
+            answer = visitor.post("sign-in", b"token=%b&email=a@b.example&password=%b" % (token, value))
+            refused_and_nothing_done(world, answer, before, 422)
 
 
 def test_a_form_is_small(world: Live) -> None:
@@ -545,76 +568,78 @@ def way_out(url: str, **changes: object) -> str | None:
     return after_paying(msgspec.structs.replace(PAID, return_url=url, **changes), "42", SHOP)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        EVIL,
-        "//evil.example",
-        "///evil.example",
-        "https:evil.example",
-        "https:///evil.example",
-        "http://shop.example/",
-        "ftp://shop.example/",
-        "javascript:alert(1)",
-        "JavaScript:alert(1)//https://shop.example",
-        "data:text/html,x",
-        "vbscript:x",
-        "https://shop.example.evil.example/",
-        "https://shop.example@evil.example/",
-        "https://shop.example:443@evil.example/",
-        "https://user@shop.example/",
-        "https://evil.example#https://shop.example",
-        "https://evil.example?https://shop.example",
-        "https://evil.example\\.shop.example/",
-        "https://shop.example\\@evil.example/",
-        "https://shop.example%2eevil.example/",
-        "https://shop.example:8443/",
-        "https://shop.example:444/",
-        "https://sub.shop.example/",
-        "https://shop.examp1e/",
-        "https://shop.example./",
-        "https://\u0455hop.example/",
-        "https://shop.example/\r\nset-cookie: a=b",
-        "https://shop.example/\tx",
-        " https://shop.example/",
-        "/back",
-        "back",
-        "",
-        "https://",
-        "https://[::1",
-        "http://localhost:8001/",
-    ],
-)
-def test_nobody_is_sent_where_the_shop_is_not(url: str) -> None:
-    assert way_out(url) is None
-    left = msgspec.structs.replace(PAID, cancel_url=url, status="expired")
-    assert after_leaving(left, "42", SHOP) is None
-    assert form_origin(msgspec.structs.replace(PAID, return_url=url), SHOP) == ""
+FOREIGN_URLS: Final = [
+    EVIL,
+    "//evil.example",
+    "///evil.example",
+    "https:evil.example",
+    "https:///evil.example",
+    "http://shop.example/",
+    "ftp://shop.example/",
+    "javascript:alert(1)",
+    "JavaScript:alert(1)//https://shop.example",
+    "data:text/html,x",
+    "vbscript:x",
+    "https://shop.example.evil.example/",
+    "https://shop.example@evil.example/",
+    "https://shop.example:443@evil.example/",
+    "https://user@shop.example/",
+    "https://evil.example#https://shop.example",
+    "https://evil.example?https://shop.example",
+    "https://evil.example\\.shop.example/",
+    "https://shop.example\\@evil.example/",
+    "https://shop.example%2eevil.example/",
+    "https://shop.example:8443/",
+    "https://shop.example:444/",
+    "https://sub.shop.example/",
+    "https://shop.examp1e/",
+    "https://shop.example./",
+    "https://\u0455hop.example/",
+    "https://shop.example/\r\nset-cookie: a=b",
+    "https://shop.example/\tx",
+    " https://shop.example/",
+    "/back",
+    "back",
+    "",
+    "https://",
+    "https://[::1",
+    "http://localhost:8001/",
+]
+
+
+def test_nobody_is_sent_where_the_shop_is_not(subtests: pytest.Subtests) -> None:
+    for url in FOREIGN_URLS:
+        with subtests.test(url):
+            assert way_out(url) is None
+            left = msgspec.structs.replace(PAID, cancel_url=url, status="expired")
+            assert after_leaving(left, "42", SHOP) is None
+            assert form_origin(msgspec.structs.replace(PAID, return_url=url), SHOP) == ""
 
 
 OURS: Final = "paymentId=42&status=paid&reference=order+7"
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        (ORIGIN, f"{ORIGIN}?{OURS}"),
-        (f"{ORIGIN}/", f"{ORIGIN}/?{OURS}"),
-        (f"{ORIGIN}/a/b;c=d", f"{ORIGIN}/a/b;c=d?{OURS}"),
-        (f"{ORIGIN}/?x=1&x=2", f"{ORIGIN}/?x=1&x=2&{OURS}"),
-        (f"{ORIGIN}/?x=%2F%20+&y", f"{ORIGIN}/?x=%2F%20+&y&{OURS}"),
-        (f"{ORIGIN}/?x=1#part", f"{ORIGIN}/?x=1&{OURS}#part"),
-        (f"{ORIGIN}/#/route?status=paid", f"{ORIGIN}/?{OURS}#/route?status=paid"),
-        (f"{ORIGIN}/?status=pending", f"{ORIGIN}/?{OURS}"),
-        (f"{ORIGIN}/?status=a&keep=1&status=b&paymentId=1&reference=2", f"{ORIGIN}/?keep=1&{OURS}"),
-        (f"{ORIGIN}/?%73tatus=a&st%61tus&paymentId", f"{ORIGIN}/?{OURS}"),
-        (f"{ORIGIN}/?status[]=a&status%5Bx%5D=b", f"{ORIGIN}/?{OURS}"),
-        (f"{ORIGIN}/?mystatus=a&Status2=b&x=status", f"{ORIGIN}/?mystatus=a&Status2=b&x=status&{OURS}"),
-        ("http://localhost:8000/x", f"http://localhost:8000/x?{OURS}"),
-    ],
-)
-def test_what_we_add_to_the_return_address_cannot_be_shadowed(url: str, expected: str) -> None:
-    assert way_out(url) == expected
+RETURN_URLS: Final = [
+    (ORIGIN, f"{ORIGIN}?{OURS}"),
+    (f"{ORIGIN}/", f"{ORIGIN}/?{OURS}"),
+    (f"{ORIGIN}/a/b;c=d", f"{ORIGIN}/a/b;c=d?{OURS}"),
+    (f"{ORIGIN}/?x=1&x=2", f"{ORIGIN}/?x=1&x=2&{OURS}"),
+    (f"{ORIGIN}/?x=%2F%20+&y", f"{ORIGIN}/?x=%2F%20+&y&{OURS}"),
+    (f"{ORIGIN}/?x=1#part", f"{ORIGIN}/?x=1&{OURS}#part"),
+    (f"{ORIGIN}/#/route?status=paid", f"{ORIGIN}/?{OURS}#/route?status=paid"),
+    (f"{ORIGIN}/?status=pending", f"{ORIGIN}/?{OURS}"),
+    (f"{ORIGIN}/?status=a&keep=1&status=b&paymentId=1&reference=2", f"{ORIGIN}/?keep=1&{OURS}"),
+    (f"{ORIGIN}/?%73tatus=a&st%61tus&paymentId", f"{ORIGIN}/?{OURS}"),
+    (f"{ORIGIN}/?status[]=a&status%5Bx%5D=b", f"{ORIGIN}/?{OURS}"),
+    (f"{ORIGIN}/?mystatus=a&Status2=b&x=status", f"{ORIGIN}/?mystatus=a&Status2=b&x=status&{OURS}"),
+    ("http://localhost:8000/x", f"http://localhost:8000/x?{OURS}"),
+]
+
+
+def test_what_we_add_to_the_return_address_cannot_be_shadowed(subtests: pytest.Subtests) -> None:
+    for url, expected in RETURN_URLS:
+        with subtests.test(url):
+            assert way_out(url) == expected
 
 
 def test_a_reference_cannot_add_parameters_of_its_own() -> None:
@@ -623,12 +648,11 @@ def test_a_reference_cannot_add_parameters_of_its_own() -> None:
     assert way_out(ORIGIN, reference=None) == f"{ORIGIN}?paymentId=42&status=paid"
 
 
-@pytest.mark.parametrize(
-    "registered", ["https://a;b", "https://a'b", "http://[::1]:8000", "https://a,b", "https://*.x"]
-)
-def test_what_a_policy_cannot_name_never_gets_into_it(registered: str) -> None:
-    shop = msgspec.structs.replace(SHOP, return_origins=registered)
-    assert form_origin(msgspec.structs.replace(PAID, return_url=f"{registered}/back"), shop) == ""
+def test_what_a_policy_cannot_name_never_gets_into_it(subtests: pytest.Subtests) -> None:
+    for registered in ("https://a;b", "https://a'b", "http://[::1]:8000", "https://a,b", "https://*.x"):
+        with subtests.test(registered):
+            shop = msgspec.structs.replace(SHOP, return_origins=registered)
+            assert form_origin(msgspec.structs.replace(PAID, return_url=f"{registered}/back"), shop) == ""
 
 
 def test_who_lost_the_origin_meanwhile_gets_nobody_sent_there(still: InProcess) -> None:
@@ -662,13 +686,16 @@ def test_what_the_wallet_has_paid_is_paid_on_the_page_too(world: Live) -> None:
     assert world.balance(customer) == FUNDS - 100
 
 
-@pytest.mark.parametrize("form", ["sign-in", "sign-out", "confirm"])
-def test_who_opens_the_address_of_a_form_is_led_to_its_page_and_nowhere_else(world: Live, form: str) -> None:
-    payment_id = world.payment(world.merchants[0])
-    answer = world.send(Call("GET", f"/pay/{payment_id}/{form}"))
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/pay/{payment_id}")
-    for named in ("x%0d%0aset-cookie:%20a=b", "..%2f..", "%D9%A1", "//evil.example", ""):
-        answer = world.send(Call("GET", f"/pay/{named}/{form}"))
-        assert answer.status_code == 404
-        assert "location" not in answer.headers
-        assert "set-cookie" not in answer.headers
+def test_who_opens_the_address_of_a_form_is_led_to_its_page_and_nowhere_else(
+    world: Live, subtests: pytest.Subtests
+) -> None:
+    for form in ("sign-in", "sign-out", "confirm"):
+        with subtests.test(form):
+            payment_id = world.payment(world.merchants[0])
+            answer = world.send(Call("GET", f"/pay/{payment_id}/{form}"))
+            assert (answer.status_code, answer.headers["location"]) == (303, f"/pay/{payment_id}")
+            for named in ("x%0d%0aset-cookie:%20a=b", "..%2f..", "%D9%A1", "//evil.example", ""):
+                answer = world.send(Call("GET", f"/pay/{named}/{form}"))
+                assert answer.status_code == 404
+                assert "location" not in answer.headers
+                assert "set-cookie" not in answer.headers

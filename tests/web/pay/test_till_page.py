@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Final
 
 import pytest
 
@@ -56,47 +57,47 @@ def test_a_fixed_amount_is_shown_and_cannot_be_changed(still: InProcess) -> None
     assert payments_of(still, till) == [(250, "USD", "Tea")]
 
 
-@pytest.mark.parametrize(
-    ("language", "typed", "amount"),
-    [
-        ("en", "1,2.00", None),
-        ("tr", "12,50", 1250),
-        ("tr", "12.50", None),
-        ("ar", "\u0661\u0662\u066b\u0665", 1250),
-        ("en", "50", 5000),
-    ],
-)
-def test_amounts_are_typed_as_people_of_the_language_type_them(
-    still: InProcess, language: str, typed: str, amount: int | None
-) -> None:
-    till = new_till(still, still.merchants[1])
-    guest = Guest(still, language)
-    guest.open(f"/till/{till}")
-    assert guest.post(f"/till/{till}", amount=typed).status_code == (422 if amount is None else 303)
-    assert payments_of(still, till) == ([] if amount is None else [(amount, "USD", "Tea")])
+TYPED_AMOUNTS: Final = [
+    ("en", "1,2.00", None),
+    ("tr", "12,50", 1250),
+    ("tr", "12.50", None),
+    ("ar", "\u0661\u0662\u066b\u0665", 1250),
+    ("en", "50", 5000),
+]
 
 
-@pytest.mark.parametrize(
-    ("typed", "says"),
-    [
-        ("", "Enter a valid amount, such as 50.00."),
-        ("tea", "Enter a valid amount, such as 50.00."),
-        ("-5", "Enter a valid amount, such as 50.00."),
-        ("1e1", "Enter a valid amount, such as 50.00."),
-        ("<b>", "Enter a valid amount, such as 50.00."),
-        ("9" * 30, "Enter a valid amount, such as 50.00."),
-        ("0.99", "Enter an amount from 1.00 to 50.00"),
-        ("50.01", "Enter an amount from 1.00 to 50.00"),
-    ],
-)
-def test_what_is_wrong_stands_beside_the_field_with_what_was_typed(still: InProcess, typed: str, says: str) -> None:
-    till = new_till(still, still.merchants[1])
-    guest = Guest(still)
-    guest.open(f"/till/{till}")
-    assert guest.post(f"/till/{till}", amount=typed).status_code == 422
-    assert says in guest.text
-    assert guest.value("amount") == typed
-    assert payments_of(still, till) == []
+def test_amounts_are_typed_as_people_of_the_language_type_them(still: InProcess, subtests: pytest.Subtests) -> None:
+    for language, typed, amount in TYPED_AMOUNTS:
+        with subtests.test(language):
+            till = new_till(still, still.merchants[1])
+            guest = Guest(still, language)
+            guest.open(f"/till/{till}")
+            assert guest.post(f"/till/{till}", amount=typed).status_code == (422 if amount is None else 303)
+            assert payments_of(still, till) == ([] if amount is None else [(amount, "USD", "Tea")])
+
+
+WRONG_AMOUNTS: Final = [
+    ("", "Enter a valid amount, such as 50.00."),
+    ("tea", "Enter a valid amount, such as 50.00."),
+    ("-5", "Enter a valid amount, such as 50.00."),
+    ("1e1", "Enter a valid amount, such as 50.00."),
+    ("<b>", "Enter a valid amount, such as 50.00."),
+    ("9" * 30, "Enter a valid amount, such as 50.00."),
+    ("0.99", "Enter an amount from 1.00 to 50.00"),
+    ("50.01", "Enter an amount from 1.00 to 50.00"),
+]
+
+
+def test_what_is_wrong_stands_beside_the_field_with_what_was_typed(still: InProcess, subtests: pytest.Subtests) -> None:
+    for typed, says in WRONG_AMOUNTS:
+        with subtests.test(typed):
+            till = new_till(still, still.merchants[1])
+            guest = Guest(still)
+            guest.open(f"/till/{till}")
+            assert guest.post(f"/till/{till}", amount=typed).status_code == 422
+            assert says in guest.text
+            assert guest.value("amount") == typed
+            assert payments_of(still, till) == []
 
 
 def test_one_form_makes_one_payment_of_an_amount(still: InProcess) -> None:
@@ -163,12 +164,13 @@ def test_unpaid_payments_of_a_till_expire_within_the_hour(still: InProcess) -> N
     assert "has expired" in guest.read(f"/pay/{payment_id}")
 
 
-@pytest.mark.parametrize("name", ["till_0", f"till_{'0' * 18}", "till_%00", "%D9%A0", f"TILL_{'0' * 18}"])
-def test_one_page_for_all_that_is_not_there(still: InProcess, name: str) -> None:
-    guest = Guest(still)
-    answer = guest.open(f"/till/{name}")
-    assert answer.status_code == 404
-    assert "There is no such page" in guest.text
+def test_one_page_for_all_that_is_not_there(still: InProcess, subtests: pytest.Subtests) -> None:
+    for name in ("till_0", f"till_{'0' * 18}", "till_%00", "%D9%A0", f"TILL_{'0' * 18}"):
+        with subtests.test(name):
+            guest = Guest(still)
+            answer = guest.open(f"/till/{name}")
+            assert answer.status_code == 404
+            assert "There is no such page" in guest.text
 
 
 def test_a_form_of_another_till_or_browser_is_not_heard(still: InProcess) -> None:
@@ -211,16 +213,13 @@ def test_nobody_fills_the_list_of_a_shop(engine: PostgresServer | None) -> None:
         assert [sent(tills[0]), sent(tills[1])] == [429, 303]
 
 
-@pytest.mark.parametrize(
-    ("language", "direction", "says"), [("en", "ltr", "Continue"), ("ar", "rtl", "متابعة"), ("tr", "ltr", "Devam et")]
-)
-def test_the_page_is_in_the_language_of_who_scans_it(
-    still: InProcess, language: str, direction: str, says: str
-) -> None:
-    till = new_till(still, still.merchants[1])
-    guest = Guest(still, language)
-    assert says in guest.read(f"/till/{till}")
-    assert f'dir="{direction}"' in guest.page
+def test_the_page_is_in_the_language_of_who_scans_it(still: InProcess, subtests: pytest.Subtests) -> None:
+    for language, direction, says in (("en", "ltr", "Continue"), ("ar", "rtl", "متابعة"), ("tr", "ltr", "Devam et")):
+        with subtests.test(language):
+            till = new_till(still, still.merchants[1])
+            guest = Guest(still, language)
+            assert says in guest.read(f"/till/{till}")
+            assert f'dir="{direction}"' in guest.page
 
 
 def test_a_shops_words_stay_its_words(still: InProcess) -> None:
