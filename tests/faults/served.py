@@ -68,6 +68,7 @@ class Served(Live):
 
     def __exit__(self, *_: object) -> None:
         self.obey()
+        self.stop(signal.SIGKILL)  # Whoever is patient would not end after a scene that has failed.
         super().__exit__()
         shutil.rmtree(self.place)
 

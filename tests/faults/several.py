@@ -81,6 +81,10 @@ class Several(Live):
             raise
         return self
 
+    def __exit__(self, *_: object) -> None:
+        self.stop(signal.SIGKILL)  # Whoever is patient would not end after a scene that has failed.
+        super().__exit__()
+
     def start(self) -> None:
         """Until all are ready."""
         for number in range(len(self.places)):
