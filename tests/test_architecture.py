@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
-HOUSE: Final = Path(__file__).parent.parent / "src" / "qirsh"
+TESTS: Final = Path(__file__).parent
+HOUSE: Final = TESTS.parent / "src" / "qirsh"
 
 # Rooms, and the floor that each is on. A module imports from its own room and from those on lower floors: two rooms
 # of one floor never meet. The same holds once more for the rooms inside some of them.
@@ -118,6 +119,34 @@ POSITIONS_MAX: Final = 3
 MADE_BY_POSITION: Final = frozenset(
     {"domain/payment.py::Payment", "domain/rules/payment.py::Payment", "contract/views.py::PaymentView"}
 )
+
+# A test waits for an event (`tests/waiting.py`), and pytest-timeout alone ends what hangs. On a busy machine anything
+# shorter than this passes before the thing that was waited for.
+HURRY_S: Final = 60
+# Which argument says it. Those of some names say other things as well: only a number is a deadline there.
+DEADLINES: Final = {"timeout": 0, "settimeout": 0, "wait_for": 1, "join": 0, "wait": 0}
+OFTEN_SOMETHING_ELSE: Final = {"join", "wait"}
+CLOCKS_THAT_MEASURE: Final = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"}
+# The function, and why no machine, however slow or fast, makes a test fail by it.
+HURRIED: Final[dict[str, str]] = {
+    "waiting.py::wait_until": "this is how tests wait: it looks again and again, and never gives up",
+    "waiting.py::until": "the same",
+    "cli/serve/test_supervisor.py::_load.client": "some clients are seldom idle, others often; every call succeeds",
+    "cli/serve/test_shared_metrics.py::Clients.run.scrape": "a pause between scrapes; the test waits for enough",
+    "deploy/test_release.py::test_the_same_commit_gives_the_same_bytes_elsewhere_and_at_another_time": (
+        "the times in a zip must differ; a longer pause changes nothing"
+    ),
+    "faults/history.py::Operation.hear": "who was answered before whom asked; slowness makes more overlap",
+    "faults/load.py::Load._client": "clients think for a moment; whatever they have asked for by then is checked",
+    "faults/test_kill.py::_wait": "kills at a random moment; the outcome is checked either way",
+    "faults/test_webhooks.py::rotate_and_remove.scene": (
+        "what is signed after an answer is told by the machine's time; near the end of a second more of it counts"
+    ),
+    "web/business/test_verification_snippets.py::test_a_receiver_takes_what_we_sign_and_nothing_else": (
+        "receivers in other languages read the machine's clock, and take what is five minutes old"
+    ),
+    "web/business/test_verification_snippets.py::test_a_delivery_as_curl_sends_the_very_bytes": "the same",
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Rule = Callable[[Path], list[str]]
@@ -309,6 +338,76 @@ def named_fields(root: Path, argued: frozenset[str] = MADE_BY_POSITION) -> list[
     return complaints
 
 
+def hurry(root: Path, argued: dict[str, str] = HURRIED) -> list[str]:
+    """Sleeps, short deadlines and measured times, by function."""
+    found: dict[str, list[str]] = {}
+    known = {name: value for module in modules(root) for name, value in _constants(module.tree)}
+    for module in modules(root):
+        own = known | dict(_constants(module.tree))
+        for place, node in _calls(module):
+            complaint = _hurries(node, own)
+            if complaint:
+                found.setdefault(place, []).append(f"{module.path}:{node.lineno}: {complaint}")
+    complaints = [line for place, lines in found.items() if place not in argued for line in lines]
+    return complaints + [f"{place}: argued without need" for place in argued if place not in found]
+
+
+def _calls(module: Module) -> Iterator[tuple[str, ast.Call]]:
+    """Each call, and the innermost function that makes it."""
+
+    def below(node: ast.AST, place: str) -> Iterator[tuple[str, ast.Call]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Call):
+                yield place, child
+            is_named = isinstance(child, Function | ast.ClassDef)
+            yield from below(child, f"{place}.{child.name}" if is_named else place)  # type: ignore[attr-defined]
+
+    for place, call in below(module.tree, ""):
+        yield f"{module.path}::{place.lstrip('.')}", call
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, float]]:
+    """Names that stand for a number."""
+    for node in tree.body:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float() as value))
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=int() | float() as value))
+            ):
+                yield name, value
+
+
+def _hurries(node: ast.Call, constants: dict[str, float]) -> str:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name in CLOCKS_THAT_MEASURE or (name == "time" and ast.unparse(node.func) == "time.time"):
+        return "measures time"
+    if name == "sleep":
+        seconds = _seconds(node.args[0], constants)
+        return "" if seconds == 0 or (seconds or 0) >= HURRY_S else "sleeps"
+    deadlines = [word.value for word in node.keywords if word.arg == "timeout"]
+    if name in DEADLINES:
+        deadlines += node.args[DEADLINES[name] :][:1]
+    for deadline in deadlines:
+        seconds = _seconds(deadline, constants)
+        is_handed_on = isinstance(deadline, ast.Name) and deadline.id in {"timeout", "timeout_s"}
+        is_none = isinstance(deadline, ast.Constant) and deadline.value is None
+        if seconds is None and (is_none or is_handed_on or name in OFTEN_SOMETHING_ELSE):
+            continue
+        if seconds is None or seconds < HURRY_S:
+            return f"gives up after {ast.unparse(deadline)}"
+    return ""
+
+
+def _seconds(node: ast.expr, constants: dict[str, float]) -> float | None:
+    """A number, or a name of one; None for anything else."""
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return constants.get(name)
+    return None
+
+
 LONG: Final = "x = 1\n" * (FILE_LINES_MAX + 1)
 TALL: Final = "class C:\n    def f(self):\n" + "        x = 1\n" * FUNCTION_LINES_MAX
 # Each rule, and the houses it must complain about.
@@ -406,3 +505,43 @@ def test_an_argued_size_may_stand_but_not_grow_or_outlive_its_need(
 ) -> None:
     (tmp_path / "app.py").write_text(LONG)
     assert sizes(tmp_path, argued) == complaints
+
+
+def test_tests_wait_for_events_and_not_for_time() -> None:
+    complaints = hurry(TESTS)
+    assert not complaints, "\n".join(complaints)
+
+
+HURRIES: Final = {
+    "time.sleep(0.1)": "sleeps",
+    "await asyncio.sleep(PAUSE)": "sleeps",
+    "await asyncio.wait_for(work, 5)": "gives up after 5",
+    "async with asyncio.timeout(SHORT): pass": "gives up after SHORT",
+    "async with asyncio.timeout(unknown()): pass": "gives up after unknown()",
+    "subprocess.run(words, timeout=30)": "gives up after 30",
+    "thread.join(2)": "gives up after 2",
+    "began = time.monotonic()": "measures time",
+    "began = time.time()": "measures time",
+}
+UNHURRIED: Final = (
+    *("await asyncio.sleep(0)", "await asyncio.sleep(3600)", "await asyncio.wait_for(work, 60)", "thread.join()"),
+    *(
+        "async with asyncio.timeout(LONG): pass",
+        "subprocess.run(words, timeout=None)",
+        "','.join(words)",
+        "time.time_ns()",
+    ),
+)
+
+
+def test_hurry_is_found_and_patience_is_not(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    rows = [*HURRIES.items(), *((text, "") for text in UNHURRIED)]
+    for number, (text, complaint) in enumerate(rows):
+        root = tmp_path / str(number)
+        root.mkdir()
+        (root / "test_a.py").write_text(f"SHORT = 3\nLONG: int = 600\nasync def test_b() -> None:\n    {text}\n")
+        with subtests.test(text):
+            assert hurry(root, {}) == ([f"test_a.py:4: {complaint}"] if complaint else [])
+            assert hurry(root, {"test_a.py::test_b": "argued"}) == (
+                [] if complaint else ["test_a.py::test_b: argued without need"]
+            )

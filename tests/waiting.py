@@ -7,7 +7,7 @@ any test (`NEVER_S`). To show what happens when time passes, move the clock: `Ma
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 NEVER_S: Final = 7200  # Longer than pytest-timeout lets any test run.
@@ -20,9 +20,12 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(_POLL_S)
 
 
-async def until(holds: Callable[[], bool]) -> None:
+async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
     """Return once `holds()` is true; other tasks of the loop run meanwhile."""
-    while not holds():  # noqa: ASYNC110 - whatever a test waits for, not only what sets an event
+    while True:
+        found = holds()
+        if found if isinstance(found, bool) else await found:
+            return
         await asyncio.sleep(_POLL_S)
 
 

@@ -16,7 +16,7 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from tests.live import PAYMENTS, Call, InProcess, create, in_process, pay, refund, retrieve
 from tests.postgres import PostgresServer
 from tests.tracing.collected import Collected, linked_ids, span_id
-from tests.workers.webhooks import until
+from tests.waiting import until
 
 CREATE = "POST /api/v1/remote-payments"
 RETRIEVE = "GET /api/v1/remote-payments/{id}"

@@ -11,7 +11,8 @@ from qirsh.engine.clock import system_clock
 from qirsh.tracing.spans import ATTRIBUTES
 from tests.live import PASSWORD, PIN, WRONG_PIN, Call, InProcess, create, free_port, in_process, pay, refund, sign_in
 from tests.tracing.collected import Collected
-from tests.workers.webhooks import Got, Hooks, play, until
+from tests.waiting import until
+from tests.workers.webhooks import Got, Hooks, play
 
 AMOUNT = 7_654_321
 

@@ -26,7 +26,6 @@ from tests.postgres import PostgresServer
 from tests.waiting import NEVER_S, until
 from tests.workers.mailing import CODE, LINK, post, posting, waiting
 from tests.workers.post_office import Answer, PostOffice, hanging, hanging_up, post_office, saying
-from tests.workers.webhooks import until as until_asked
 
 FROM: Final = Address("قرش", "qirsh", "pay.example")
 PAID: Final[dict[str, str | int]] = {
@@ -288,10 +287,10 @@ def test_of_several_processes_one_sends_also_when_a_mail_takes_longer_than_a_lea
             tasks = [asyncio.create_task(sender.run()) for sender in senders]
             await until(has_begun.is_set)
             for _ in range(4):  # Twice as long as a lease.
-                await until_asked(is_renewed)
+                await until(is_renewed)
                 world.clock.advance(LEASE_MS // 2)
             may_answer.set()
-            await until_asked(is_all_sent)
+            await until(is_all_sent)
             assert not any(task.done() for task in tasks)
             for task in tasks:
                 task.cancel()

@@ -20,8 +20,8 @@ from qirsh.workers.sealer import Sealer
 from tests.live import Call, InProcess, in_process
 from tests.postgres import PostgresServer
 from tests.store.filled import open_store
+from tests.waiting import until
 from tests.workers.broken_books import copy_filled
-from tests.workers.webhooks import until
 
 
 def played(

@@ -22,8 +22,8 @@ from qirsh.workers import webhook_sender
 from qirsh.workers.webhook_parcels import Parcels
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
-from tests.waiting import NEVER_S
-from tests.workers.webhooks import Hooks, play, swept, until
+from tests.waiting import NEVER_S, until
+from tests.workers.webhooks import Hooks, play, swept
 
 
 @pytest.fixture

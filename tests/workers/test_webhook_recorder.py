@@ -11,7 +11,8 @@ from qirsh.domain.commands.webhook import RecordWebhookResults
 from qirsh.domain.webhook import WebhookResult
 from qirsh.workers.webhook_recorder import WebhookRecorder
 from tests.live import InProcess, in_process
-from tests.workers.webhooks import Hooks, Shelf, until
+from tests.waiting import until
+from tests.workers.webhooks import Hooks, Shelf
 
 EVENTS = 12
 

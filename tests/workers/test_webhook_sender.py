@@ -21,8 +21,8 @@ from qirsh.workers.webhook_brake import LOOK_S, Brake
 from qirsh.workers.webhook_pace import WINDOW_FIRST
 from tests.live import Call, InProcess, in_process
 from tests.postgres import PostgresServer
-from tests.waiting import NEVER_S
-from tests.workers.webhooks import Got, Hooks, play, swept, until
+from tests.waiting import NEVER_S, until
+from tests.workers.webhooks import Got, Hooks, play, swept
 
 
 @pytest.fixture

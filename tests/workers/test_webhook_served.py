@@ -14,9 +14,9 @@ from qirsh.engine.clock import system_clock
 from tests.live import _SERVE, PAYMENTS, Call, InProcess, Live, create, free_port, live
 from tests.outbound.receiver import receiving
 from tests.postgres import PostgresServer
-from tests.waiting import NEVER_S
+from tests.waiting import NEVER_S, until
 from tests.workers import leaving
-from tests.workers.webhooks import Hooks, Shelf, until
+from tests.workers.webhooks import Hooks, Shelf
 
 NETWORKS: Final = {"QIRSH_WEBHOOK_NETWORKS": "127.0.0.0/8"}
 

@@ -25,6 +25,7 @@ from qirsh.workers.webhook_parcels import Parcels
 from qirsh.workers.webhook_sender import WebhookSender
 from tests.live import PAYMENTS, Call, InProcess, Merchant, create
 from tests.outbound.receiver import LOOPBACK, Visit, receiving
+from tests.waiting import until
 
 _NUMBERS: Final = itertools.count(1)
 
@@ -170,15 +171,6 @@ class Hooks:
     def verify(self, endpoint: str, got: Got) -> None:
         """By a library that is not ours. It looks at the clock of this machine."""
         Webhook(self.secrets[endpoint]).verify(got.body, got.headers)
-
-
-async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
-    """Waits as long as it takes, also for what only the database can tell."""
-    while True:
-        found = holds()
-        if found if isinstance(found, bool) else await found:
-            return
-        await asyncio.sleep(0.01)
 
 
 async def swept(sender: WebhookSender) -> None:

@@ -5,13 +5,17 @@ from typing import Any, Final
 
 import asyncpg
 
-_POLL_S: Final = 0.01
+from tests.waiting import until
+
 # How many wait for a lock.
 WAITING: Final = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
 async def until_true(watcher: asyncpg.Connection, query: str, beside: asyncio.Future[Any] | None = None) -> None:
     """Return once the query's value is true. What happens beside it must not be over by then."""
-    while not await watcher.fetchval(query):
+
+    async def is_true() -> bool:
         assert beside is None or not beside.done(), beside
-        await asyncio.sleep(_POLL_S)
+        return bool(await watcher.fetchval(query))
+
+    await until(is_true)
