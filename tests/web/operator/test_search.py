@@ -8,9 +8,8 @@ import pytest
 from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.commands.request_log import RecordRequests
 from qirsh.domain.limits import HITS_OF_KIND_MAX
-from qirsh.domain.tables import Tables
 from tests.domain.request_cases import logged
-from tests.live import PASSWORD, PIN, InProcess, Merchant, in_process, pay, refund
+from tests.live import ORIGIN, PASSWORD, PIN, InProcess, Merchant, in_process, pay, refund
 from tests.postgres import PostgresServer
 from tests.web.operator.console import operator_with
 from tests.web.tenant import login_of
@@ -123,9 +122,8 @@ def test_beginnings_of_words_of_a_name_find_people_and_businesses(world: InProce
     assert (hit["kind"], hit["id"], hit["name"]) == ("person", account, "Şükran Çelik-Doğan")
     assert find(world, "ükran") == []
     assert find(world, "sukran celik x") == []
-    found = world.run(world.context.store.find(Tables.accounts, int(shop.account)))
-    assert found is not None
-    assert ("account", f"/operator/accounts/{shop.account}") in find(world, found.name.split()[0][:3])
+    asked = world.act("account request", account=shop.personal, name="Quince Grocery", returnOrigins=ORIGIN)
+    assert find(world, "quin gro") == [("account", f"/operator/accounts/{asked['account']}")]
 
 
 def test_more_than_fit_are_said_to_be_more_and_more_words_find_the_one(world: InProcess) -> None:
