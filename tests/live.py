@@ -68,16 +68,16 @@ BALANCES: Final = "/api/v1/wallet/balances"
 SESSIONS: Final = "/api/v1/wallet/sessions"
 TRIALS: Final = "/api/v1/test/remote-payments"
 
-# What serves.
+# What serves, and ends on a signal, as `qirsh serve` does but without a word.
 _SERVE: Final = """
-import uvloop
+from qirsh.cli.serve.command import _signals, run_until_signal
 from qirsh.service import opened, serve
 from qirsh.settings import read_settings
 async def main():
     settings = read_settings()
     async with opened(settings) as parts:
-        await serve(settings, parts)
-uvloop.run(main())
+        await serve(settings, parts, on_ready=_signals.hand_over)
+run_until_signal(main())
 """
 # Killed with its parent, so that a test run that is killed leaves no server behind.
 TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable)
