@@ -10,8 +10,9 @@ LOCK := $(UV) pip compile -q --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 HASHED := --require-hashes --only-binary=:all:
 # uv takes a tenth of pip's time. Where only pip knows the way to the packages, pip does it, and says what is wrong.
-# $(call install,ENVIRONMENT,LOCKS)
-install = { $(UV) pip install -q --python $(1)/bin/python $(HASHED) --compile-bytecode $(2) 2>/dev/null || \
+# What every process imports is compiled at once; most modules of the tools are never imported.
+# $(call install,ENVIRONMENT,LOCKS[,compiled])
+install = { $(UV) pip install -q --python $(1)/bin/python $(HASHED) $(if $(3),--compile-bytecode) $(2) 2>/dev/null || \
 	$(1)/bin/pip install -qq $(HASHED) $(2); }
 # Debian's Python comes first: one in a home folder makes environments that other users cannot run.
 # Looked up at each use, since `system` may bring it.
@@ -215,7 +216,7 @@ system:
 # What running needs comes first and alone; the tools of the tests are put on top of it.
 .venv/installed: requirements-build.txt requirements.txt requirements.in pyproject.toml | system .venv-tool/installed
 	@sha256sum --status -c .venv/lock 2>/dev/null || { $(PYTHON) -m venv --clear .venv && \
-	  $(call install,.venv,-r requirements-build.txt -r requirements.txt) && \
+	  $(call install,.venv,-r requirements-build.txt -r requirements.txt,compiled) && \
 	  $(BIN)/pip install -qq --no-deps --no-build-isolation -e . && \
 	  sha256sum requirements-build.txt requirements.txt pyproject.toml > .venv/lock; }
 	@touch $@
