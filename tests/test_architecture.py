@@ -173,16 +173,20 @@ def modules(root: Path) -> list[Module]:
     return found
 
 
-def imports(module: Module) -> Iterator[tuple[str, str]]:
+@cache
+def imports(module: Module) -> tuple[tuple[str, str], ...]:
     """Where an import stands, and the full name of what it takes: a module, or a name inside one."""
     package = module.name.split(".") if module.path.endswith("__init__.py") else module.name.split(".")[:-1]
+    found: list[tuple[str, str]] = []
     for node in ast.walk(module.tree):
         above: list[str | None] = []
         if isinstance(node, ast.ImportFrom):
             above = [*package[: len(package) - node.level + 1], node.module] if node.level else [node.module]
         if isinstance(node, ast.Import | ast.ImportFrom):
-            for alias in node.names:
-                yield f"{module.path}:{node.lineno}", ".".join(filter(None, [*above, alias.name]))
+            found += [
+                (f"{module.path}:{node.lineno}", ".".join(filter(None, [*above, alias.name]))) for alias in node.names
+            ]
+    return tuple(found)
 
 
 def arrows(root: Path) -> list[str]:
