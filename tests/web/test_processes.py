@@ -36,7 +36,7 @@ from tests.web.business.staff import CAPS, join
 
 PROCESSES: Final = 4
 # Rare races take many rounds to show.
-ROUNDS: Final = pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.slow)])
+ROUNDS: Final = pytest.mark.parametrize("rounds", [3, pytest.param(100, marks=pytest.mark.slow)])
 
 
 @pytest.fixture(scope="module")

@@ -107,7 +107,6 @@ def test_a_copy_that_was_restored_before_needs_the_last_epoch(engine: PostgresSe
         assert go_on(back, merchant) & lost == set()
 
 
-@pytest.mark.both_engines
 def test_money_stands_still_until_two_operators_lift_the_stop(world: InProcess) -> None:
     [merchant] = world.merchants
     restore(world)

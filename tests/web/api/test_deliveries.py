@@ -60,7 +60,6 @@ def test_a_list_has_the_newest_event_first_and_filters(still: InProcess) -> None
         assert listed(still, merchant.key, endpoint, f"?paymentId={nobodys}") == []
 
 
-@pytest.mark.both_engines
 def test_pages_hold_each_delivery_once(still: InProcess) -> None:
     merchant, endpoint, _ = shop_with_events(still)
     for sequence in (1, 2, 3):
@@ -176,7 +175,6 @@ def test_a_type_that_the_endpoint_does_not_want_is_not_resent(still: InProcess) 
     assert listed(still, merchant.key, endpoint) == before
 
 
-@pytest.mark.both_engines
 def test_a_payment_tells_what_became_of_its_events_everywhere(still: InProcess) -> None:
     merchant, endpoint, payments = shop_with_events(still)
     path = f"{PAYMENTS}/{payments[2]}/deliveries"

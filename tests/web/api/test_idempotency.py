@@ -406,7 +406,6 @@ HOWS: Final = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.both_engines
 @HOWS
 def test_after_a_restart_every_call_is_answered_as_before(engine: PostgresServer | None, how: signal.Signals) -> None:
     with live(engine, shops=1, people=2, more=OWN_NETWORKS) as own:

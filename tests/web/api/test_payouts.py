@@ -61,7 +61,6 @@ def test_payouts_are_listed_with_what_became_of_them(world: InProcess) -> None:
     assert items[made[3]]["paidAt"] is None
 
 
-@pytest.mark.both_engines
 def test_pages_follow_each_other_also_where_several_were_made_at_once(world: InProcess) -> None:
     shop = world.merchants[0]
     world.paid(shop, world.customers[0], amount=900)

@@ -12,7 +12,7 @@ from tests.live import FUNDS, Live, World, cancel, live, outcome, pay, refund, r
 from tests.postgres import PostgresServer
 
 MANY: Final = 100
-ROUNDS: Final = pytest.mark.parametrize("rounds", [5, pytest.param(MANY, marks=pytest.mark.slow)])
+ROUNDS: Final = pytest.mark.parametrize("rounds", [3, pytest.param(MANY, marks=pytest.mark.slow)])
 
 
 def tenths(world: World, amount: int) -> None:

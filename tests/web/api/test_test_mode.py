@@ -281,7 +281,6 @@ def test_a_trial_needs_no_body(world: Live, subtests: pytest.Subtests) -> None:
                 }
 
 
-@pytest.mark.both_engines
 def test_trials_at_once_have_one_winner(anywhere: World) -> None:
     merchant = anywhere.merchant()
     till = 0

@@ -278,7 +278,6 @@ def test_a_wrong_field_is_named(still: InProcess, subtests: pytest.Subtests) -> 
             assert still.counts() == before
 
 
-@pytest.mark.both_engines
 def test_an_account_has_sixteen_and_removed_ones_do_not_count(still: InProcess) -> None:
     merchant = still.merchant()
     made = [still.data(create_endpoint(merchant.key))["id"] for _ in range(limits.WEBHOOK_ENDPOINTS_MAX)]
@@ -501,7 +500,6 @@ def test_a_secret_that_cannot_be_opened_is_rotated_away(still: InProcess) -> Non
 # Sending once more.
 
 
-@pytest.mark.both_engines
 def test_a_replay_begins_with_the_first_event_of_its_time(still: InProcess) -> None:
     merchant, customer = still.merchant(), still.customer()
     still.paid(merchant, customer)

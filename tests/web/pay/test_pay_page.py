@@ -74,7 +74,6 @@ def shown_again(visitor: Visitor, answer: httpx2.Response) -> None:
 # The road.
 
 
-@pytest.mark.both_engines
 def test_a_customer_signs_in_pays_and_comes_back_to_the_shop(world: Live) -> None:
     merchant, customer = world.merchants[0], world.customer()
     visitor = at(world, amount=10098, note="Order 1029", returnUrl=BACK, reference="a&b=c")
@@ -442,7 +441,6 @@ def test_nobody_leaves_a_paid_payment_as_if_it_were_not(world: Live) -> None:
 # Once.
 
 
-@pytest.mark.both_engines
 def test_twenty_confirms_at_once_pay_once(anywhere: World, subtests: pytest.Subtests) -> None:
     for return_url in (None, BACK):
         with subtests.test(f"{return_url!r:.60}"):

@@ -69,7 +69,6 @@ def at(world: InProcess, customer: Customer, **fields: object) -> Visitor:
     return Visitor(world, world.payment(world.merchants[0], **fields)).signed_in(customer)
 
 
-@pytest.mark.both_engines
 def test_a_passkey_pays_once_and_without_a_pin(named: InProcess) -> None:
     customer = named.customer()
     device = equipped(named, customer)
