@@ -21,6 +21,13 @@ from tests.waiting import NEVER_S, SkippingLoop, until
 
 def wait_for_news_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """In process, a call that waits neither ends by its time nor looks again by itself: who is not woken hangs."""
+    wait_without_end(monkeypatch)
+    for module in (events, payments):
+        monkeypatch.setattr(module, "LOOK_AGAIN_S", NEVER_S)
+
+
+def wait_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In process, a call that waits does not end by its time: who neither is woken nor looks again hangs."""
 
     def read_patiently(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that kind
         found = read(kind, query)
@@ -28,8 +35,6 @@ def wait_for_news_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in (events, remote_payments):
         monkeypatch.setattr(module, "read", read_patiently)
-    for module in (events, payments):
-        monkeypatch.setattr(module, "LOOK_AGAIN_S", NEVER_S)
     monkeypatch.setattr(payment_status, "WAIT_S_MAX", NEVER_S)
 
 

@@ -30,7 +30,7 @@ from tests.live import (
 from tests.postgres import PostgresServer
 from tests.waiting import wait_until
 from tests.web.lists import EVENTS, asking, cancel, refund, try_out
-from tests.web.long_polls import begun, skip, skipping, wait_for_news_alone, woken
+from tests.web.long_polls import begun, skip, skipping, wait_for_news_alone, wait_without_end, woken
 
 DAY_MS: Final = 24 * 3600 * 1000
 ODD: Final = b'{"z":1.0,"a":[1,{"b":null}],"n":1152921504606846976,"":"\xf0\x9f\xa7\xbf","e":1E2 , "s":"\\u0041\\/"}'
@@ -446,8 +446,11 @@ def test_across_processes_nothing_is_skipped(postgres: PostgresServer) -> None:
         assert sequences(seen) == list(range(1, 121))
 
 
-def test_news_of_another_process_are_found_at_the_next_look(postgres: PostgresServer) -> None:
+def test_news_of_another_process_are_found_at_the_next_look(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Services take calls in turn: the first waits, and the second makes the change, of which it tells nobody."""
+    wait_without_end(monkeypatch)
     with skipping(postgres, services=2) as two:
         merchant = two.merchants[0]
         event_id, status_id = two.payment(merchant), two.payment(merchant)
