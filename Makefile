@@ -49,7 +49,7 @@ quick: setup ## format, types, rules, engine, the API on SQLite: for the inner l
 inner: setup
 	@$(call part,inner,-p tests.parallel --processes 2 tests/domain tests/engine $(API) -k "not postgresql and not processes")
 
-test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
+test-all: export PYTEST_ADDOPTS = -m "slow or not slow" -o faulthandler_timeout=5400
 test-all: debian-all cluster-setup test ## the slow ones, the cluster and the wheel too
 	@$(MAKE) --no-print-directory on-cluster
 	@$(MAKE) --no-print-directory wheel-check

@@ -120,7 +120,7 @@ MADE_BY_POSITION: Final = frozenset(
     {"domain/payment.py::Payment", "domain/rules/payment.py::Payment", "contract/views.py::PaymentView"}
 )
 
-# A test waits for an event (`tests/waiting.py`), and pytest-timeout alone ends what hangs. On a busy machine anything
+# A test waits for an event (`tests/waiting.py`), and pytest alone ends what hangs. On a busy machine anything
 # shorter than this passes before the thing that was waited for.
 HURRY_S: Final = 60
 # Which argument says it. Those of some names say other things as well: only a number is a deadline there.

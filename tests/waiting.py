@@ -1,4 +1,4 @@
-"""How tests wait: for an event, without a deadline of their own. pytest-timeout ends a test that hangs.
+"""How tests wait: for an event, without a deadline of their own. pytest ends the run when a test hangs.
 
 To show that something happened because of an event and not because a time-out passed, make the time-out longer than
 any test (`NEVER_S`). To show what happens when time passes, move the clock: `ManualClock` for the service's own,
@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-NEVER_S: Final = 7200  # Longer than pytest-timeout lets any test run.
+NEVER_S: Final = 7200  # Longer than pytest lets any test run.
 _POLL_S: Final = 0.01
 
 

@@ -9,9 +9,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self
 
 import httpx2
 
@@ -23,11 +23,8 @@ from tests.line import Line, Lost
 from tests.live import Call, InProcess, Live, free_port
 from tests.waiting import until
 
-T = TypeVar("T")
-
 _ROOT: Final = Path(__file__).parent.parent.parent
 _READY: Final = b"Qirsh is listening on"
-SCENE_S_MAX: Final = 600
 # Receivers of webhooks on this machine.
 NETWORKS: Final = {"QIRSH_WEBHOOK_NETWORKS": "127.0.0.0/8"}
 
@@ -43,20 +40,7 @@ class Founded:
         self.people = world
 
 
-class Bounded(Live):
-    """Fails instead of hanging: the signal of pytest-timeout does not come through uvloop."""
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """To its end. Nothing here takes minutes unless somebody hangs."""
-
-        async def bounded() -> T:
-            async with asyncio.timeout(SCENE_S_MAX):
-                return await work
-
-        return super().run(bounded())
-
-
-class Served(Bounded):
+class Served(Live):
     """The real program. With the shim, its disk obeys orders, and nobody gives up."""
 
     history: History  # Of all that was asked of it.

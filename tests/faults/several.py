@@ -15,11 +15,11 @@ from qirsh.settings import Settings, read_settings
 from tests.database import database_at
 from tests.faults.history import BESIDE, History
 from tests.faults.load import AWAY, GOOD_DAY, Load
-from tests.faults.served import NETWORKS, Bounded, scratch_folder, verify
+from tests.faults.served import NETWORKS, scratch_folder, verify
 from tests.forked import Process, start
 from tests.line import Answer, Line, Lost, NotSent, until_answered
 from tests.line_to_database import LineBeside
-from tests.live import Call, InProcess, environment, free_port
+from tests.live import Call, InProcess, Live, environment, free_port
 from tests.postgres import PostgresServer
 from tests.waiting import wait_until
 
@@ -49,7 +49,7 @@ class FoundedDatabase:
             yield url
 
 
-class Several(Bounded):
+class Several(Live):
     """The real program, twice. They may reach their database by other addresses than those who look at it.
 
     Patient ones do not give up after seconds, see `patience.py`.

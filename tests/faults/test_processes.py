@@ -15,7 +15,7 @@ from tests.line import Line
 from tests.waiting import wait_until
 
 _EXPIRER: Final = "payment expirer"
-_LONG: Final = [pytest.mark.slow, pytest.mark.timeout(3600)]
+_LONG: Final = [pytest.mark.slow]
 
 
 @pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=_LONG)])

@@ -22,7 +22,7 @@ from tests.outbound.receiver import Visit
 from tests.waiting import until, wait_until
 
 ENDPOINTS: Final = "/api/v1/webhook-endpoints"
-_LONG: Final = [pytest.mark.slow, pytest.mark.timeout(3600)]
+_LONG: Final = [pytest.mark.slow]
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def main() -> int:
         for one in range(options.processes):
             trees.put(Path(shutil.copytree(_ROOT, Path(folder) / str(one), ignore=_LEFT_OUT)))
         with ThreadPoolExecutor(options.processes) as pool:
-            for result in pool.map(lambda one: _tried(*one, trees), chosen):
+            for result in pool.map(lambda one: _tried(one[0], one[1], trees), chosen):
                 results.append(result)
                 print(f"{next(number):3}/{len(chosen)} {_line(result)}", flush=True)  # noqa: T201 - a report
     print("\n".join(_table(results)))  # noqa: T201
