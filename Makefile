@@ -41,10 +41,10 @@ run: .venv/installed ## the demo, on http://127.0.0.1:8420
 
 test: ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j2 setup debian
-	@$(MAKE) --no-print-directory -j4 -Oline check browser faults unit
+	@$(MAKE) --no-print-directory -j4 check browser faults unit
 
 quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
-	@$(MAKE) --no-print-directory -j2 -Oline tidy inner
+	@$(MAKE) --no-print-directory -j2 tidy inner
 
 inner: setup
 	@$(call part,inner,-p tests.parallel --processes 2 tests/domain tests/engine $(API) -k "not postgresql and not processes")
