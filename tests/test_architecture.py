@@ -6,6 +6,7 @@ small bad house and see it complain.
 
 import ast
 import graphlib
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -126,6 +127,9 @@ HURRY_S: Final = 60
 # Which argument says it. Those of some names say other things as well: only a number is a deadline there.
 DEADLINES: Final = {"timeout": 0, "settimeout": 0, "wait_for": 1, "join": 0, "wait": 0}
 OFTEN_SOMETHING_ELSE: Final = {"join", "wait"}
+# What any of it looks like, and a name that stands for a number.
+IN_A_HURRY: Final = re.compile(r"sleep\(|timeout|wait_for\(|monotonic|perf_counter|time\.time\(|\.(?:join|wait)\([0-9A-Z_]")
+NUMBER: Final = re.compile(r"^(\w+)(?:: [\w\[\].]+)? = ([0-9][0-9_.]*)(?:  #.*)?$", re.MULTILINE)
 CLOCKS_THAT_MEASURE: Final = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"}
 # The function, and why no machine, however slow or fast, makes a test fail by it.
 HURRIED: Final[dict[str, str]] = {
@@ -344,41 +348,31 @@ def named_fields(root: Path, argued: frozenset[str] = MADE_BY_POSITION) -> list[
 
 def hurry(root: Path, argued: dict[str, str] = HURRIED) -> list[str]:
     """Sleeps, short deadlines and measured times, by function."""
+    texts = {file.relative_to(root).as_posix(): file.read_text() for file in sorted(root.rglob("*.py"))}
+    known = {name: float(value) for text in texts.values() for name, value in NUMBER.findall(text)}
     found: dict[str, list[str]] = {}
-    known = {name: value for module in modules(root) for name, value in _constants(module.tree)}
-    for module in modules(root):
-        own = known | dict(_constants(module.tree))
-        for place, node in _calls(module):
+    for path, text in texts.items():
+        if not IN_A_HURRY.search(text):  # To parse all of them takes ten times as long.
+            continue
+        own = known | {name: float(value) for name, value in NUMBER.findall(text)}
+        for place, node in _calls(path, ast.parse(text)):
             complaint = _hurries(node, own)
             if complaint:
-                found.setdefault(place, []).append(f"{module.path}:{node.lineno}: {complaint}")
+                found.setdefault(place, []).append(f"{path}:{node.lineno}: {complaint}")
     complaints = [line for place, lines in found.items() if place not in argued for line in lines]
     return complaints + [f"{place}: argued without need" for place in argued if place not in found]
 
 
-def _calls(module: Module) -> Iterator[tuple[str, ast.Call]]:
+def _calls(path: str, tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     """Each call, and the innermost function that makes it."""
-
-    def below(node: ast.AST, place: str) -> Iterator[tuple[str, ast.Call]]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Call):
-                yield place, child
-            is_named = isinstance(child, Function | ast.ClassDef)
-            yield from below(child, f"{place}.{child.name}" if is_named else place)  # type: ignore[attr-defined]
-
-    for place, call in below(module.tree, ""):
-        yield f"{module.path}::{place.lstrip('.')}", call
-
-
-def _constants(tree: ast.Module) -> Iterator[tuple[str, float]]:
-    """Names that stand for a number."""
-    for node in tree.body:
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float() as value))
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=int() | float() as value))
-            ):
-                yield name, value
+    open_nodes: list[tuple[str, ast.AST]] = [("", tree)]
+    while open_nodes:
+        place, node = open_nodes.pop()
+        if isinstance(node, ast.Call):
+            yield f"{path}::{place}", node
+        if isinstance(node, Function | ast.ClassDef):
+            place = f"{place}.{node.name}".lstrip(".")
+        open_nodes += [(place, child) for child in ast.iter_child_nodes(node)]
 
 
 def _hurries(node: ast.Call, constants: dict[str, float]) -> str:
