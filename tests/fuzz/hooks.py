@@ -25,7 +25,8 @@ LIVE = f"Bearer {os.environ['FUZZ_KEY']}"
 TEST = f"Bearer {os.environ['FUZZ_TEST_KEY']}" if os.environ["FUZZ_TEST_KEY"] else ""
 ALIKE_MAX = int(os.environ["FUZZ_ALIKE_MAX"])  # Of the cases that probe the same, so many are sent.
 
-gc.disable()  # Hypothesis makes garbage by the million, and this process does not live long enough to need the memory.
+if ALIKE_MAX:
+    gc.disable()  # Hypothesis makes garbage by the million, and a short run ends before the memory does.
 calls: Counter[tuple[str, int]] = Counter()
 # What exists, by the part of the path that comes before an id.
 known: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=20))
