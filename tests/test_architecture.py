@@ -128,7 +128,9 @@ HURRY_S: Final = 60
 DEADLINES: Final = {"timeout": 0, "settimeout": 0, "wait_for": 1, "join": 0, "wait": 0}
 OFTEN_SOMETHING_ELSE: Final = {"join", "wait"}
 # What any of it looks like, and a name that stands for a number.
-IN_A_HURRY: Final = re.compile(r"sleep\(|timeout|wait_for\(|monotonic|perf_counter|time\.time\(|\.(?:join|wait)\([0-9A-Z_]")
+IN_A_HURRY: Final = re.compile(
+    r"sleep\(|timeout|wait_for\(|monotonic|perf_counter|time\.time\(|\.(?:join|wait)\([0-9A-Z_]"
+)
 NUMBER: Final = re.compile(r"^(\w+)(?:: [\w\[\].]+)? = ([0-9][0-9_.]*)(?:  #.*)?$", re.MULTILINE)
 CLOCKS_THAT_MEASURE: Final = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"}
 # The function, and why no machine, however slow or fast, makes a test fail by it.
