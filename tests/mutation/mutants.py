@@ -158,6 +158,7 @@ GROUPS: Final = (
             "tests/web/test_races.py",
             "tests/workers/test_ledger_auditor.py",
             "tests/web/server/test_overload.py",
+            "tests/workers/test_response_cleaner.py",
         ),
         (
             Mutant(_BATCH, "before.fingerprint != key.fingerprint:", "False:"),

@@ -75,7 +75,7 @@ class Family:
         return False
 
     def _listener(self) -> str:
-        """What the links of its descriptors read."""
+        """The targets of its open descriptors."""
         rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
         place = f"0100007F:{self.port:04X}"
         [inode] = [row[9] for row in rows if row[1] == place and row[3] == _LISTENS]

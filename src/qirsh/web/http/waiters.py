@@ -10,7 +10,7 @@ from qirsh.domain.limits import WAITS_OF_KEY_MAX
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.web.http.problems import Problem
 
-# Another process may have changed what they wait for, so nobody waits longer without a look.
+# Seconds between two reads while a caller waits: a change made by another process wakes no one here.
 LOOK_AGAIN_S: Final = 1.0
 
 # A payment by its number, or the events of an account.
