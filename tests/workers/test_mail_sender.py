@@ -23,7 +23,7 @@ from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.smtp_client import SmtpLine
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
-from tests.waiting import NEVER_S, until
+from tests.waiting import NEVER_S, until, wait_until
 from tests.workers.mailing import CODE, LINK, post, posting, waiting
 from tests.workers.post_office import Answer, PostOffice, hanging, hanging_up, post_office, saying
 
@@ -298,6 +298,41 @@ def test_of_several_processes_one_sends_also_when_a_mail_takes_longer_than_a_lea
 
         world.run(scene())
     assert sorted(office.recipients) == addresses
+
+
+def test_a_sender_that_is_stopped_between_two_mails_leaves_no_line_open(world: InProcess, office: PostOffice) -> None:
+    has_begun, may_answer = threading.Event(), threading.Event()
+    closed = []
+
+    class Watched(SmtpLine):
+        def close(self) -> None:
+            super().close()
+            closed.append(self)
+
+    async def slow(_server: SMTP, _address: str) -> str:
+        has_begun.set()
+        await until(may_answer.is_set)
+        return "250 OK"
+
+    async def scene() -> None:
+        task = asyncio.create_task(sender.run())
+        await until(has_begun.is_set)
+        task.cancel()
+        may_answer.set()
+        await asyncio.gather(task, return_exceptions=True)
+
+    office.at_mail = slow
+    before = set(threading.enumerate())
+    with sender_of(world, office.port, Watched) as sender:
+        post(world, "sara@home.example")
+        post(world, "omar@home.example")
+        world.run(scene())
+    wait_until(lambda: not {thread for thread in threading.enumerate() if thread.name == "mail"} - before)
+    assert closed
+    office.at_mail = saying("250 OK")
+    with sender_of(world, office.port) as successor:
+        world.run(successor.send_due())
+    assert sorted(office.recipients) == ["omar@home.example", "sara@home.example"]
 
 
 def test_nothing_that_a_mail_or_the_server_says_is_logged(

@@ -77,7 +77,7 @@ class MailSender:
     def close(self) -> None:
         """Let go of the line and the thread."""
         self._line.cut()
-        self._thread.leave()
+        self._thread.leave(self._line.close)
 
     async def _look(self) -> float:
         return _LINE_DOWN_S if await self.send_due() else _LOOK_EVERY_S

@@ -15,7 +15,7 @@ class WorkThread:
     """Leaner than an executor: a hop is one queue put, and the answer is one wake-up of the loop."""
 
     def __init__(self, name: str) -> None:
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job | Callable[[], object]] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -28,15 +28,15 @@ class WorkThread:
 
     def stop(self) -> None:
         """Finish what is queued, then end."""
-        self._jobs.put(None)
+        self.leave(_nothing)
         self._thread.join()
 
-    def leave(self) -> None:
-        """Finish what is queued, then end, while nobody waits for it."""
-        self._jobs.put(None)
+    def leave(self, last: Callable[[], object]) -> None:
+        """Finish what is queued and call `last`, then end, while nobody waits for it."""
+        self._jobs.put(last)
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while isinstance(job := self._jobs.get(), tuple):
             function, future, loop = job
             result, raised = None, None
             try:
@@ -45,6 +45,11 @@ class WorkThread:
                 raised = error
             with contextlib.suppress(RuntimeError):  # The loop has ended, and nobody waits any more.
                 loop.call_soon_threadsafe(_settle, future, result, raised)
+        job()
+
+
+def _nothing() -> None:
+    pass
 
 
 def _settle(future: asyncio.Future[object], result: object, error: BaseException | None) -> None:
