@@ -315,7 +315,7 @@ def test_a_sender_that_is_stopped_between_two_mails_leaves_no_line_open(world: I
         return "250 OK"
 
     async def scene() -> None:
-        task = asyncio.create_task(sender.run())
+        task = asyncio.create_task(stopped.run())
         await until(has_begun.is_set)
         task.cancel()
         may_answer.set()
@@ -323,7 +323,7 @@ def test_a_sender_that_is_stopped_between_two_mails_leaves_no_line_open(world: I
 
     office.at_mail = slow
     before = set(threading.enumerate())
-    with sender_of(world, office.port, Watched) as sender:
+    with sender_of(world, office.port, Watched) as stopped:
         post(world, "sara@home.example")
         post(world, "omar@home.example")
         world.run(scene())

@@ -163,6 +163,9 @@ def test_in_the_middle_of_a_copy_it_loses_its_rows_to_who_waited_for_them(
 ) -> None:
     """There the server looks at no time-out, however old the transaction is."""
     monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", NEVER_S)  # Nothing but the lock ends the wait.
+    monkeypatch.setattr(postgres_store, "TRANSACTION_S_MAX", 1)
+    for settings in (connection.SETTINGS, connection.RELIED_ON):
+        monkeypatch.setitem(settings, "lock_timeout", "1200ms")
 
     async def never_more() -> AsyncIterator[bytes]:
         yield b"1\n"
@@ -170,7 +173,9 @@ def test_in_the_middle_of_a_copy_it_loses_its_rows_to_who_waited_for_them(
 
     async def scene() -> None:
         async with serving(url) as engine:
-            one = await connect(url)
+            with monkeypatch.context() as brief:
+                brief.setattr(connection, "TRANSACTION_S_MAX", 1)
+                one = await connect(url)
             await one.execute("BEGIN")
             await one.execute(_SHOP)
             await one.execute("CREATE TEMP TABLE half (number bigint)")

@@ -46,11 +46,11 @@ SETTINGS: Final = RELIED_ON | {
     "jit": "off",
 }
 # In the middle of a COPY the server looks at no time-out while it waits for the rest: only an end from outside helps.
-# One that lives sends the rest within moments.
+# One that lives sends the rest within moments. `$1` is for how many seconds it has not.
 END_FROZEN: Final = Query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"  # noqa: S608 - ours
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
     " AND usename = current_user AND application_name = 'qirsh' AND state = 'active' AND wait_event = 'ClientRead'"
-    f" AND xact_start < clock_timestamp() - make_interval(secs => {TRANSACTION_S_MAX})"
+    " AND xact_start < clock_timestamp() - make_interval(secs => $1)"
 )
 # Without any of these a crash loses what was acknowledged.
 DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")

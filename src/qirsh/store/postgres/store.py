@@ -42,6 +42,7 @@ from qirsh.store.postgres.connection import (
     LOST,
     NO_ROOM,
     NOW,
+    TRANSACTION_S_MAX,
     RowsAppeared,
     connect,
 )
@@ -203,7 +204,7 @@ class PostgresStore:
     async def _end_frozen(self) -> None:
         """Somebody has held rows for too long: if it is one who was to send more and does not, its rows are free."""
         with suppress(StoreUnavailable):
-            ended = await self._searchers.read(END_FROZEN)
+            ended = await self._searchers.read(END_FROZEN, TRANSACTION_S_MAX)
             if ended:
                 log.warning("ended %d transactions of a process that does not go on", len(ended))
 
