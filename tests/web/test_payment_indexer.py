@@ -279,7 +279,8 @@ async def _killed_meanwhile(world: Live, merchant: Merchant, after: int, count: 
     """A flood, whose process is killed after so many answers."""
     heard: list[int] = []
     flood = asyncio.create_task(_flood(world, merchant, count, 0, heard=heard))
-    await until(lambda: len(heard) >= after)
+    await until(lambda: len(heard) >= after or flood.done())
+    assert not flood.done(), f"{len(heard)} answers of {count}"
     world.process.send_signal(signal.SIGKILL)
     return await flood
 
