@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, find, settings
+from hypothesis.strategies import text
 
 from tests.forked import make_ready, mother
 from tests.live import settled_once
@@ -89,6 +90,7 @@ def pytest_before_fork(items: list[pytest.Item]) -> None:
     """What most of them begin with, which takes longer to make than most of them run."""
     mother()
     make_ready()
+    find(text(), lambda _: True, settings=settings(database=None))  # Its tables of Unicode take two seconds.
     on_postgres = [shared_server()] if any("postgresql" in item.name for item in items) else []
     for server, is_empty, is_now in product([None, *on_postgres], (False, True), (False, True)):
         settled_once(server, is_empty=is_empty, is_now=is_now)
