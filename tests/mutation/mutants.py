@@ -92,7 +92,6 @@ GROUPS: Final = (
                 "        payment.why_not_payable",
             ),
             Mutant(_PAY, "        or payment.why_not_payable(found, work.now)\n", ""),
-            Mutant(_PAY, "    if payer.mode != merchant.mode or payer.live_account", "    if payer.live_account"),
             Mutant(_PAY, "payer.live_account != merchant.live_account:", "False:"),
             Mutant(_PAY, "return Refusal.MERCHANT_SUSPENDED if", "return None if"),
             Mutant(_PAY, "    if refused:\n        return refused\n    return post_pay", "    return post_pay"),
@@ -159,6 +158,7 @@ GROUPS: Final = (
             "tests/workers/test_ledger_auditor.py",
             "tests/web/server/test_overload.py",
             "tests/workers/test_response_cleaner.py",
+            "tests/cli/serve/test_set_back.py",
         ),
         (
             Mutant(_BATCH, "before.fingerprint != key.fingerprint:", "False:"),
@@ -210,7 +210,7 @@ GROUPS: Final = (
             Mutant(
                 _SQLITE,
                 "WHERE NEW.debit_balance < 0 AND (NEW.kind NOT IN ('deposit',",
-                "WHERE NEW.debit_balance < 0 AND (NEW.kind NOT IN ('pay', 'deposit',",
+                "WHERE NEW.debit_balance < -500 AND (NEW.kind NOT IN ('deposit',",
             ),
             Mutant(_SQLITE, "number = NEW.payment AND status = 'pending'\n", "number = NEW.payment\n"),
             Mutant(_SQLITE, "AND merchant = NEW.credit AND amount = NEW.amount AND", "AND merchant = NEW.credit AND"),
@@ -256,7 +256,7 @@ GROUPS: Final = (
             Mutant(
                 _POSTGRES,
                 "WHEN t.debit_balance < 0 AND (t.kind NOT IN ('deposit',",
-                "WHEN t.debit_balance < 0 AND (t.kind NOT IN ('pay', 'deposit',",
+                "WHEN t.debit_balance < -500 AND (t.kind NOT IN ('deposit',",
             ),
             Mutant(_POSTGRES, "(d.kind <> 'personal' OR (p.status = 'pending' AND", "(d.kind <> 'personal' OR ("),
             Mutant(_POSTGRES, "AND p.merchant = t.debit AND p.payer = t.credit\n", "AND p.merchant = t.debit\n"),

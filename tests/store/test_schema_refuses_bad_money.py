@@ -260,6 +260,23 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         transfer(credit_balance=f"{TRANSFER['credit_balance']} + 1"),
         "credit side does not follow",
     ),
+    "a first transfer that takes nothing from who pays it": (
+        transfer(debit=FIRST_ACCOUNT, debit_sequence="1", debit_balance="100"),
+        "debit side does not follow",
+    ),
+    "a payment paid by who has nothing": (
+        transfer(debit=FIRST_ACCOUNT, debit_sequence="1", debit_balance="-500"),
+        "below zero",
+    ),
+    "a cancelled payment paid": (
+        transfer(
+            payment=":cancelled",
+            amount="100",
+            debit_balance=f"{TRANSFER['debit_balance']} + 400",
+            credit_balance=f"{TRANSFER['credit_balance']} - 400",
+        ),
+        "does not match the payment",
+    ),
     "a transfer that changed": ("UPDATE transfer SET amount = amount + 1 WHERE payment = :paid", "never change"),
     "a transfer that changed its time": ("UPDATE transfer SET created_at = 0", "never change"),
     "a transfer that vanished": ("DELETE FROM transfer WHERE payment = :paid", "never vanish"),
