@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from qirsh.backup import move, postgres
 from qirsh.backup.database import digest_of, head_of, sums_of
 from qirsh.backup.layout import layout
-from qirsh.backup.lines import UnusableBackup
+from qirsh.backup.lines import TableDigest, UnusableBackup
 from qirsh.backup.move import move_store
 from qirsh.backup.postgres import postgres_target
 from qirsh.backup.progress import Progress
@@ -369,6 +370,25 @@ def test_a_store_that_breaks_a_rule_stays_where_it_is(filled_copy: Placed, empty
     with pytest.raises(UnusableBackup, match="breaks a rule"):
         moved(place, to)
     assert _is_empty(to)
+    _open(place)
+
+
+def test_a_copy_that_is_not_what_was_copied_is_thrown_away(
+    filled_copy: Placed, empty: Placed, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    place, to = filled_copy("sqlite"), empty("sqlite")
+    others: dict[str, object] = {"digest_of": TableDigest(rows=0, sha256=""), "sums_of": {}, "head_of": None}
+    for look, other in others.items():
+        real, once = getattr(move, look), [other]
+
+        def found(*asked: object, real: Callable[..., object] = real, once: list[object] = once) -> object:
+            return once.pop() if once else real(*asked)
+
+        with subtests.test(look), monkeypatch.context() as patch:
+            patch.setattr(move, look, found)
+            with pytest.raises(UnusableBackup, match="nothing was changed"):
+                moved(place, to)
+            assert _is_empty(to)
     _open(place)
 
 

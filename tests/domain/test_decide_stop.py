@@ -10,6 +10,7 @@ from qirsh.domain.commands.payment import CancelPayment, CreatePayment, Pay
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.decide import RULES
 from qirsh.domain.idempotency import IdempotencyKey
+from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.stop import Stop
@@ -41,6 +42,18 @@ def test_while_money_is_stopped_nothing_pays_and_no_cash_is_confirmed(market: Ma
     stop(market)
     assert market.refuse(market.pay(payment)) == STOPPED
     assert market.refuse(withdrawal) == STOPPED
+
+
+def test_an_idempotency_key_pays_nothing_either_and_is_free_when_the_stop_is_over(market: Market) -> None:
+    def render(_outcome: Payment, _work: UnitOfWork) -> Answer:
+        return Answer(200, b"paid")
+
+    keyed = Submission(market.pay(market.create()), IdempotencyKey(market.shop, "key", b"this request"), render)
+    stop(market)
+    assert market.refuse(keyed) == STOPPED
+    market.do(market.propose(LiftStop(1)))
+    market.do(market.confirm())
+    assert market.transact([keyed]) == [Answer(200, b"paid")]
 
 
 def test_requests_and_cancellations_go_on(market: Market) -> None:
