@@ -19,7 +19,10 @@ from qirsh.backup.layout import layout
 from qirsh.backup.lines import FORMAT, UnusableBackup, moment
 from qirsh.backup.new_file import new_sqlite_file
 from qirsh.backup.progress import Progress
+from qirsh.backup.restore import Installation, restore_backup
 from qirsh.backup.take import check_backup
+from qirsh.engine.clock import system_clock
+from qirsh.engine.entropy import system_entropy
 from qirsh.store import migrate
 from tests.backup.conftest import NOW, Placed, back_up
 
@@ -118,6 +121,38 @@ def test_a_line_that_is_missing_or_twice_there_is_noticed(backup_file: Path) -> 
             read(gzip.compress(b"".join(changed)))
 
 
+def test_a_table_that_its_manifest_leaves_out_too_is_missed(backup_file: Path) -> None:
+    """Whoever takes a table out of a backup can also take it out of the manifest."""
+    lines = gzip.decompress(backup_file.read_bytes()).splitlines(keepends=True)
+    begin = next(place for place, line in enumerate(lines) if line.startswith(b'{"line":"table","table":"refund",'))
+    end = next(place for place, line in enumerate(lines) if line.startswith(b'{"line":"end","table":"refund",'))
+    manifest = json.loads(lines[-1])
+    assert manifest["tables"].pop("refund")["rows"]
+    without = [*lines[:begin], *lines[end + 1 : -1], json.dumps(manifest).encode() + b"\n"]
+    with pytest.raises(UnusableBackup, match="does not hold the tables"):
+        read(gzip.compress(b"".join(without)))
+
+
+def test_a_backup_whose_rows_are_not_those_of_its_sums_and_head_is_not_restored(
+    backup_file: Path, tmp_path: Path, empty: Placed
+) -> None:
+    *lines, last = gzip.decompress(backup_file.read_bytes()).splitlines(keepends=True)
+    manifest, file, place = json.loads(last), tmp_path / "other.jsonl.gz", empty("sqlite")
+    assert isinstance(place, Path)
+    own = Installation(system_clock, system_entropy, "os user tester", after_epoch=0)
+    usd = manifest["sums"]["USD"]
+    for part, other in (
+        ("sums", {**manifest["sums"], "USD": {**usd, "moved": usd["moved"] + 1}}),
+        ("head", {**manifest["head"], "hash": "00" * 32}),
+        ("head", None),
+    ):
+        told = json.dumps({**manifest, part: other}).encode() + b"\n"
+        file.write_bytes(gzip.compress(b"".join([*lines, told])))
+        with pytest.raises(UnusableBackup, match="are not those of its rows"):
+            restore_backup(file, check_backup(file, Progress()), place, own, Progress())
+        assert not place.exists()
+
+
 def test_other_files_and_those_of_a_newer_qirsh_are_refused_in_words(backup_file: Path) -> None:
     plain = gzip.decompress(backup_file.read_bytes())
     with pytest.raises(UnusableBackup, match=r"format 2 and was made by Qirsh .*: run the newer Qirsh"):
@@ -147,6 +182,37 @@ def test_a_file_is_there_when_it_is_whole_and_for_its_owner_alone(tmp_path: Path
         output.write(b"whole")
         assert not file.exists()
     assert [file.read_bytes(), file.stat().st_mode & 0o777] == [b"whole", 0o600]
+
+
+def test_a_file_gets_its_name_when_its_bytes_are_on_the_disk_and_the_name_is_synced_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(file: Path) -> None:
+        with whole_file(file) as output:
+            output.write(b"whole")
+
+    def restored(file: Path) -> None:
+        with new_sqlite_file(file) as (fresh, _):
+            fresh.write_bytes(b"whole")
+
+    fsync = os.fsync
+    for number, make in enumerate((made, restored)):
+        file = tmp_path / str(number) / "file"
+        synced: list[tuple[Path, bytes, bool]] = []
+        file.parent.mkdir()
+
+        def noted(descriptor: int, file: Path = file, synced: list[tuple[Path, bytes, bool]] = synced) -> None:
+            path = Path(f"/proc/self/fd/{descriptor}").readlink()
+            synced.append((path, path.read_bytes() if path.is_file() else b"", file.exists()))
+            fsync(descriptor)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", noted)
+            make(file)
+        (part, content, was_there), (folder, _, is_there) = synced
+        assert part.name.startswith("file.")
+        assert (content, was_there) == (b"whole", False)
+        assert (folder, is_there) == (file.parent, True)
 
 
 def test_one_that_is_ended_while_its_file_is_made_leaves_nothing(

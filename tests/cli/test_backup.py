@@ -21,9 +21,11 @@ from qirsh.store.interface import CannotTell
 from qirsh.store.postgres.verify import read_only
 from qirsh.store.verify import verify
 from tests.cli.program import AS_MODULE, QIRSH, Ended, House, Running
+from tests.database import database_at
 from tests.drill.shop import Shop, trading
 from tests.forked import start
 from tests.postgres import shared_server
+from tests.waiting import wait_until
 
 OTHER_SECRET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -233,6 +235,41 @@ def test_a_restored_installation_has_everything_and_its_money_stands_still(
     assert "money_stopped" in refused.stderr, refused.stderr
     again = other.invoke("restore", str(backup), **place)
     assert (again.returncode, "is not empty" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_backup_of_rows_that_break_a_rule_is_named_by_all_and_restored(
+    engine: str, house: House, other: House, tmp_path: Path, empty_url: str
+) -> None:
+    folder, place = tmp_path / "backups", {} if engine == "sqlite" else {"QIRSH_DATABASE_URL": empty_url}
+    folder.mkdir()
+    assert house.invoke("backup", str(folder), "--keep", "1").returncode == 0
+    database_at(house.database).meddle("balance", "UPDATE balance SET amount = amount + 1 WHERE amount > 0")
+    taken = house.invoke("backup", str(folder), "--keep", "1")
+    assert (taken.returncode, "break a rule" in taken.stderr) == (3, True)
+    _, file = sorted(folder.iterdir())  # The good one is still there.
+    told = house.invoke("backup", "check", str(file))
+    assert (told.returncode, "broken when it was taken" in told.stdout) == (3, True)
+    [*_, doctors] = [line for line in house.invoke("doctor").stdout.splitlines() if "the last one is of" in line]
+    assert "broke a rule" in doctors
+    restored = other.invoke("restore", str(file), **place)
+    assert (restored.returncode, "some break a rule" in restored.stdout) == (3, True)
+    for said in (taken, told, restored):
+        assert re.search(r"balance of account \d+ in \w+ is \d+, its transfers sum to \d+", said.stderr)
+    assert other.invoke("verify", **place).returncode == 1
+    words = ("deposit", "confirm", "--reference", "demo-waiting-USD")
+    assert "money_stopped" in other.invoke(*words, **place, **house.operator("operator2")).stderr
+
+
+def test_what_a_late_sealer_left_is_sealed_after_a_restore(house: House, other: House, tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl.gz"
+    last = "(SELECT max(number) FROM seal)"
+    database_at(house.database).meddle("seal", f"DELETE FROM seal WHERE number = {last}")  # noqa: S608 - no words of others
+    taken = house.invoke("backup", str(file))
+    assert (taken.returncode, "are not sealed, and are over a minute old" in taken.stderr) == (3, True)
+    assert other.invoke("restore", str(file)).returncode == 3
+    with other.serving("serve", until="listening", QIRSH_PORT="0", QIRSH_BASE_URL="http://127.0.0.1:0"):
+        wait_until(lambda: other.invoke("verify").returncode == 0)
 
 
 def test_what_is_in_the_way_is_moved_aside_with_its_log(house: House, backup: Path) -> None:

@@ -290,7 +290,7 @@ GROUPS: Final = (
             Mutant("backup/files.py", "            output.flush()\n            os.fsync(output.fileno())\n", ""),
             Mutant(
                 "backup/files.py",
-                "        part.replace(file)\n        _sync(file.parent)\n",
+                "        part.replace(file)\n        sync(file.parent)\n",
                 "        part.replace(file)\n",
             ),
             Mutant(
@@ -311,20 +311,12 @@ GROUPS: Final = (
                 "        old.mark({MOVED_BY: _ticket(_ticket_of(path)).encode(), MOVED: shown.encode()})\n",
                 "",
             ),
+            Mutant("backup/restore.py", "sums_of(target) != manifest.sums or ", ""),
+            Mutant("backup/restore.py", " or head_of(target) != manifest.head:", ":"),
             Mutant(
                 "backup/restore.py",
-                "reader.manifest != manifest or sums_of(target) != manifest.sums:",
-                "reader.manifest != manifest:",
-            ),
-            Mutant(
-                "backup/restore.py",
-                "progress.check, _head_of(manifest)))\n    return Restored",
-                "progress.check))\n    return Restored",
-            ),
-            Mutant(
-                "backup/restore.py",
-                "        require_sound(sqlite_verify.verify(fresh, progress.check, _head_of(manifest)))\n",
-                "",
+                "            violations = copied.violations(progress)\n",
+                "            violations: list[Violation] = []\n",
             ),
             Mutant(
                 "backup/archive.py",

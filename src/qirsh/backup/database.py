@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 from qirsh.backup.archive import encode_rows
 from qirsh.backup.layout import Row, TableLayout, layout
 from qirsh.backup.lines import ChainHead, Sums, TableDigest, UnusableBackup
+from qirsh.backup.progress import Progress
 from qirsh.store.integrity.invariant import Violation
 
 ROWS_AT_ONCE: Final = 2000
@@ -36,6 +37,9 @@ class Source(Protocol):
 
     def rows(self, table: TableLayout) -> Iterator[list[Row]]:
         """All rows in the order of the key, as SQLite has them: no booleans."""
+
+    def violations(self, progress: Progress) -> list[Violation]:
+        """What breaks a rule in it, if its schema is the newest."""
 
 
 class Target(Source, Protocol):

@@ -12,6 +12,8 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from qirsh.backup.new_file import sync
+
 _NAME: Final = re.compile(r"qirsh-\d{8}T\d{6}\.\d{3}Z\.jsonl\.gz")
 _PART: Final = ".part"
 _UNFINISHED: Final = re.compile(rf"{_NAME.pattern}\.\w+\{_PART}")
@@ -24,6 +26,7 @@ class LastBackup(msgspec.Struct, frozen=True):
     at: datetime
     rows: int
     bytes: int
+    violations: int | None = None  # As its manifest has it.
 
 
 def file_in(folder: Path, at: datetime) -> Path:
@@ -41,7 +44,7 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
             output.flush()
             os.fsync(output.fileno())
         part.replace(file)
-        _sync(file.parent)
+        sync(file.parent)
     finally:
         part.unlink(missing_ok=True)
 
@@ -81,11 +84,3 @@ def last_backup(data_dir: Path) -> LastBackup | None:
 
 def _memory(data_dir: Path) -> Path:
     return data_dir / "last-backup.json"
-
-
-def _sync(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -36,11 +36,8 @@ from qirsh.backup.sqlite import sqlite_source, sqlite_target
 from qirsh.backup.take import source_of
 from qirsh.domain.constant import ARRIVED, MOVED, MOVED_BY
 from qirsh.store import migrate
-from qirsh.store.integrity.invariant import Violation
 from qirsh.store.interface import MARKS, Expected, NotEmpty, UnusableDatabase
-from qirsh.store.postgres import verify as postgres_verify
 from qirsh.store.postgres.connection import connect_alone
-from qirsh.store.sqlite import verify as sqlite_verify
 from qirsh.store.sqlite.store import lock_file
 
 # Who starts waits at the first of these tables, and a server that was cut off and comes back at the second; both find
@@ -55,10 +52,9 @@ _LOOK_S: Final = 0.05
 
 
 class OldStore(msgspec.Struct, frozen=True):
-    """A store that nobody serves; how it is looked over, and how it is told that it has moved."""
+    """A store that nobody serves, and how it is told that it has moved."""
 
     source: Source
-    violations: Callable[[], list[Violation]]
     mark: Callable[[dict[str, bytes]], None]
     tell_arrived: Callable[[], None]
 
@@ -67,7 +63,7 @@ def move_store(
     database: Path | str, to: Path | str, shown: str, progress: Progress, expected: Expected | None = None
 ) -> int:
     """All of it; returns how many rows. `shown` is where it goes, fit for a screen."""
-    with _old_store(database, progress) as old:
+    with _old_store(database) as old:
         if expected is not None:
             expected.judge(old.source.select(expected.query))
         marks = {name: bytes(value).decode() for name, value in old.source.select(MARKS)}
@@ -80,7 +76,7 @@ def move_store(
                 f"the store was moved to {shown} on another machine, since {_ticket_of(to)} of that move is not here:"
                 " serve that one, or run this there again"
             )
-        require_sound(old.violations())
+        require_sound(old.source.violations(progress))
         total = rows_in(old.source)
         progress.begin("Moving", total)
         try:
@@ -111,8 +107,8 @@ def _into_sqlite(old: OldStore, path: Path, shown: str, progress: Progress) -> N
         with sqlite_target(fresh, old.source.schema) as target:
             digests = _copy(old.source, target, progress)
             target.awake()
-        require_sound(sqlite_verify.verify(fresh, progress.check))
         with sqlite_source(fresh) as copied:
+            require_sound(copied.violations(progress))
             _compare(old.source, copied, digests)
         old.mark({MOVED_BY: _ticket(_ticket_of(path)).encode(), MOVED: shown.encode()})
 
@@ -146,10 +142,10 @@ def _ticket(file: Path) -> str:
 
 
 def _into_postgres(old: OldStore, url: str, shown: str, progress: Progress) -> None:
-    with postgres_target(url, old.source.schema) as (runner, connection, target):
+    with postgres_target(url, old.source.schema) as (_, _, target):
         digests = _copy(old.source, target, progress)
         target.awake()
-        require_sound(postgres_verify.violations_in(postgres_verify.Snapshot(runner, connection), progress.check))
+        require_sound(target.violations(progress))
         _compare(old.source, target, digests)
         old.mark({MOVED: shown.encode()})
 
@@ -173,7 +169,7 @@ def _compare(source: Source, copied: Source, digests: dict[str, TableDigest]) ->
 
 
 @contextmanager
-def _old_store(database: Path | str, progress: Progress) -> Iterator[OldStore]:
+def _old_store(database: Path | str) -> Iterator[OldStore]:
     """Kept from being served meanwhile."""
     if isinstance(database, Path):
         path = database.resolve()
@@ -183,7 +179,6 @@ def _old_store(database: Path | str, progress: Progress) -> Iterator[OldStore]:
                 _refuse_older(source.schema)
                 yield OldStore(
                     source,
-                    lambda: sqlite_verify.verify(path, progress.check),
                     lambda marks: _mark_sqlite(path, marks),
                     lambda: _fix_sqlite(path, ARRIVED, b""),
                 )
@@ -197,7 +192,6 @@ def _old_store(database: Path | str, progress: Progress) -> Iterator[OldStore]:
             _refuse_older(schema)
             yield OldStore(
                 PostgresSource(runner, connection, schema),
-                lambda: postgres_verify.violations_in(postgres_verify.Snapshot(runner, connection), progress.check),
                 lambda marks: runner.run(_mark_postgres(connection, marks)),
                 lambda: runner.run(_fix_postgres(connection, ARRIVED, b"")),
             )

@@ -2,29 +2,38 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import asyncpg
 
 from qirsh.backup.database import ROWS_AT_ONCE
 from qirsh.backup.layout import Row, TableLayout, layout
+from qirsh.backup.progress import Progress
 from qirsh.store import migrate
+from qirsh.store.integrity.invariant import Violation
 from qirsh.store.interface import CannotTell, NotEmpty, UnusableDatabase
 from qirsh.store.postgres import schema_guard
 from qirsh.store.postgres.connection import connect_alone
 from qirsh.store.postgres.upgrade import apply_migrations
-from qirsh.store.postgres.verify import read_only
+from qirsh.store.postgres.verify import Snapshot, read_only, violations_in
 
 # Of the tables that are ours, in the schema that names without one lead to.
 _KINDS: Final = """
 SELECT a.attname::text, format_type(a.atttypid, NULL) FROM pg_attribute a
 WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped
 """
-_REFERENCES: Final = """
+# In the order in which they are made: a reference may lead to what is unique.
+_CONSTRAINTS: Final = """
 SELECT c.conrelid::regclass::text, quote_ident(c.conname), pg_get_constraintdef(c.oid) FROM pg_constraint c
-WHERE c.contype = 'f' AND c.conrelid = ANY(SELECT to_regclass(name)::oid FROM unnest($1::text[]) AS name)
-ORDER BY c.oid
+WHERE c.contype IN ('c', 'u', 'f') AND c.conrelid = ANY(SELECT to_regclass(name)::oid FROM unnest($1::text[]) AS name)
+ORDER BY c.contype = 'f', c.oid
+"""
+_UNIQUE: Final = """
+SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid) FROM pg_index i
+WHERE i.indisunique AND i.indrelid = ANY(SELECT to_regclass(name)::oid FROM unnest($1::text[]) AS name)
+AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u'))
+ORDER BY i.indexrelid
 """
 _NUMBERED: Final = """
 SELECT a.attrelid::regclass::text, a.attname::text, pg_get_serial_sequence(a.attrelid::regclass::text, a.attname)
@@ -66,23 +75,34 @@ class PostgresSource:
     def _kinds(self, table: TableLayout) -> dict[str, str]:
         return dict(map(tuple, self._runner.run(self._connection.fetch(_KINDS, table.name))))
 
+    def violations(self, progress: Progress) -> list[Violation]:
+        """What breaks a rule in it."""
+        return violations_in(Snapshot(self._runner, self._connection), progress.check)
+
 
 class PostgresTarget(PostgresSource):
-    """New tables, whose guards sleep and whose references are not there until all rows are."""
+    """New tables, whose guards sleep or are not there until all rows are.
+
+    A guard that some rows break is put back for new rows alone, or left out. `violations` names both, rows and guards.
+    """
 
     def __init__(self, runner: asyncio.Runner, connection: asyncpg.Connection, schema: int) -> None:
         super().__init__(runner, connection, schema)
         self._names = [table.name for table in layout(schema)]
-        self._references: list[tuple[str, str, str]] = []
+        self._constraints: list[tuple[str, str, str]] = []
+        self._unique: list[tuple[str, str]] = []
         runner.run(self._make())
 
     async def _make(self) -> None:
         connection = self._connection
         await connection.execute(migrate.FIRST_RECORD)
         await apply_migrations(connection, migrate.migrations("postgres", up_to=self.schema))
-        self._references = list(map(tuple, await connection.fetch(_REFERENCES, self._names)))
-        for table, name, _ in self._references:
+        self._constraints = list(map(tuple, await connection.fetch(_CONSTRAINTS, self._names)))
+        self._unique = list(map(tuple, await connection.fetch(_UNIQUE, self._names)))
+        for table, name, _ in reversed(self._constraints):
             await connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+        for name, _ in self._unique:
+            await connection.execute(f"DROP INDEX {name}")
         for table in self._names:
             await connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
             await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of the schema
@@ -98,13 +118,16 @@ class PostgresTarget(PostgresSource):
             )
 
     def awake(self) -> None:
-        """Guards and references as the migrations made them; numbers go on behind the last."""
+        """Guards as the migrations made them; numbers go on behind the last."""
         self._runner.run(self._awake())
 
     async def _awake(self) -> None:
         connection = self._connection
-        for table, name, definition in self._references:
-            await connection.execute(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}")
+        for _, definition in self._unique:
+            await _first_possible(connection, definition)
+        for table, name, definition in self._constraints:
+            add = f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}"
+            await _first_possible(connection, add, f"{add} NOT VALID")
         for table in self._names:
             await connection.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
         for table, column, sequence in await connection.fetch(_NUMBERED, self._names):
@@ -116,6 +139,17 @@ class PostgresTarget(PostgresSource):
     def migrate(self) -> None:
         """To the schema of this version."""
         self._runner.run(apply_migrations(self._connection, migrate.migrations("postgres")))
+
+
+async def _first_possible(connection: asyncpg.Connection, *statements: str) -> None:
+    """The first that the rows allow, if there is one."""
+    for statement in statements:
+        await connection.execute("SAVEPOINT one_guard")
+        with suppress(asyncpg.IntegrityConstraintViolationError, asyncpg.SyntaxOrAccessError):
+            await connection.execute(statement)
+            await connection.execute("RELEASE one_guard")
+            return
+        await connection.execute("ROLLBACK TO one_guard")
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,12 @@ import apsw
 
 from qirsh.backup.database import ROWS_AT_ONCE
 from qirsh.backup.layout import Row, TableLayout, layout
+from qirsh.backup.progress import Progress
 from qirsh.store import migrate
+from qirsh.store.integrity.invariant import Violation
 from qirsh.store.interface import CannotTell
 from qirsh.store.sqlite.store import apply_migrations
-from qirsh.store.sqlite.verify import read_only
+from qirsh.store.sqlite.verify import read_only, violations_in
 
 
 class SqliteSource:
@@ -49,18 +51,26 @@ class SqliteSource:
         if chunk:
             yield chunk
 
+    def violations(self, progress: Progress) -> list[Violation]:
+        """What breaks a rule in it."""
+        return violations_in(self._connection, progress.check)
+
 
 class SqliteTarget(SqliteSource):
-    """A new file with the tables of a schema, and their triggers asleep until all rows are there."""
+    """A new file with the tables of a schema, and without their guards until all rows are there.
+
+    A guard that some rows break is left out. `violations` names both, rows and guards.
+    """
 
     def __init__(self, connection: apsw.Connection, schema: int) -> None:
         super().__init__(connection, schema)
         apply_migrations(connection, migrate.migrations("sqlite", up_to=schema), _now())
-        self._triggers: Any = connection.execute(
-            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        self._guards: Any = connection.execute(
+            "SELECT type, name, sql FROM sqlite_schema WHERE type = 'trigger' OR sql LIKE 'CREATE UNIQUE %'"
         ).fetchall()
-        for name, _ in self._triggers:
-            connection.execute(f"DROP TRIGGER {name}")
+        for kind, name, _ in self._guards:
+            connection.execute(f"DROP {kind} {name}")
         for table in layout(schema):  # What migrations put in is in the copy too.
             connection.execute(f"DELETE FROM {table.name}")  # noqa: S608 - names of the schema
 
@@ -73,8 +83,9 @@ class SqliteTarget(SqliteSource):
 
     def awake(self) -> None:
         """The guards as the migrations made them."""
-        for _, sql in self._triggers:
-            self._connection.execute(sql)
+        for _, _, sql in self._guards:
+            with suppress(apsw.ConstraintError):
+                self._connection.execute(sql)
 
     def migrate(self) -> None:
         """To the schema of this version."""
@@ -98,7 +109,8 @@ def sqlite_target(path: Path, schema: int) -> Iterator[SqliteTarget]:
     """A file that is only good once it is done: nothing of it is kept safe on the way."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-        connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF")
+        # A guard that some rows break is taken back, which needs a journal. Of a new file nothing goes into it.
+        connection.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF")
         connection.execute("PRAGMA cache_size = -262144; PRAGMA trusted_schema = OFF")
         connection.execute("BEGIN")
         target = SqliteTarget(connection, schema)

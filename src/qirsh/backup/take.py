@@ -14,9 +14,11 @@ from qirsh.backup.postgres import postgres_source
 from qirsh.backup.progress import Progress
 from qirsh.backup.sqlite import sqlite_source
 from qirsh.domain.constant import SECRET_CHECK
+from qirsh.store import migrate
 from qirsh.store.interface import MARKS, refuse_moved
 
 _FINGERPRINT_BYTES: Final = 4  # What a value under a secret begins with.
+_VIOLATIONS_NAMED_MAX: Final = 20  # In the manifest; `qirsh verify` names all.
 
 
 def source_of(database: Path | str) -> AbstractContextManager[Source]:
@@ -45,6 +47,9 @@ def take_backup(
     for table in layout(source.schema):
         chunks = progress.counted(_noting_keys(table, source.rows(table), fingerprints))
         tables[table.name] = writer.write_table(table, chunks)
+    # Those of an older schema are checked when a server has migrated them.
+    is_newest = source.schema == migrate.migrations("sqlite")[-1].number
+    violations = source.violations(progress) if is_newest else None
     manifest = Manifest(
         format=beginning.format,
         product=beginning.product,
@@ -58,6 +63,8 @@ def take_backup(
         sums=sums_of(source),
         tables=tables,
         bytes=writer.written,
+        violations=None if violations is None else len(violations),
+        first_violations=tuple(violation.sentence for violation in (violations or [])[:_VIOLATIONS_NAMED_MAX]),
     )
     writer.write_line(manifest)
     writer.flush()

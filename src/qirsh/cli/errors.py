@@ -1,4 +1,7 @@
-"""How a command ends other than well: 1 is a no, 2 is that nothing could be asked or told."""
+"""How a command ends other than well: 1 is a no, 2 is that nothing could be asked or told.
+
+3 is a copy of rows that break a rule (`backup/broken_rules.py`).
+"""
 
 from pathlib import Path
 from typing import IO, Any

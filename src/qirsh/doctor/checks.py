@@ -248,9 +248,12 @@ def backup(settings: Settings) -> Finding:
             "note", "none was taken from here: qirsh backup DIRECTORY, each night and kept on another machine"
         )
     age = datetime.now(UTC) - last.at
-    words = f"the last one is of {last.at:%Y-%m-%d %H:%M} UTC, {last.rows:,} rows, {last.bytes:,} bytes"
+    broken = f"; {last.violations:,} of them broke a rule: run qirsh verify" if last.violations else ""
+    words = f"the last one is of {last.at:%Y-%m-%d %H:%M} UTC, {last.rows:,} rows, {last.bytes:,} bytes{broken}"
     if age > _BACKUP_AGE_MAX:
-        return Finding("note", f"{words}: that is {age.days} days ago; take one each night")
+        return Finding("note", f"{words}; that is {age.days} days ago: take one each night")
+    if broken:
+        return Finding("bad", words)
     return Finding("ok", words)
 
 

@@ -98,6 +98,10 @@ WAITING: Final = _gauge("qirsh_waiting", "What waits for a worker: mails, webhoo
 WAITING_SECONDS: Final = _gauge("qirsh_waiting_seconds", "Age of the oldest that waits for a worker.", "worker")
 STANDBYS: Final = _gauge("qirsh_postgres_standbys", "Standbys whose word a commit waits for.")
 BACKUP: Final = _gauge("qirsh_backup_timestamp_seconds", "When the last good backup of this data directory was taken.")
+BACKUP_VIOLATIONS: Final = _gauge("qirsh_backup_violations", "Rows that broke a rule when the last backup was taken.")
 CERTIFICATE: Final = _gauge("qirsh_certificate_end_timestamp_seconds", "When the certificate of the base URL ends.")
 
-ASKED: Final = (INFO, READY, MONEY_STOPPED, AUDITED, UNSEALED, WAITING, WAITING_SECONDS, STANDBYS, BACKUP, CERTIFICATE)
+ASKED: Final = (
+    *(INFO, READY, MONEY_STOPPED, AUDITED, UNSEALED, WAITING, WAITING_SECONDS, STANDBYS),
+    *(BACKUP, BACKUP_VIOLATIONS, CERTIFICATE),
+)

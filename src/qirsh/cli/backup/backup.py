@@ -15,6 +15,7 @@ from qirsh.backup.files import LastBackup, file_in, remember, remove_abandoned, 
 from qirsh.backup.lines import Manifest, moment
 from qirsh.backup.new_file import require_room
 from qirsh.backup.take import check_backup, source_of, take_backup
+from qirsh.cli.backup.broken_rules import EXIT_CODE, tell_broken_rules
 from qirsh.cli.backup.progress_bar import progress_bar
 from qirsh.cli.errors import Stopped
 from qirsh.engine.clock import system_clock
@@ -25,6 +26,13 @@ _INPUT: Final = Path("/dev/stdin")
 _MIB: Final = 1024 * 1024
 # A backup is smaller than the database: indexes are not in it, and it is packed.
 _SHARE_OF_DATABASE: Final = 0.25
+_RULES: Final[dict[int | None, str]] = {
+    0: "all held when it was taken",
+    None: "not looked at: it was taken by an earlier version, or of a database that was not migrated yet",
+}
+_ADVICE: Final = """\
+The backup is whole and can be restored; money then stands still until they are put right. Find out why before you rely
+on it: run `qirsh verify`, and keep the backups from before."""
 
 
 class _BackupGroup(click.Group):
@@ -50,8 +58,9 @@ def backup_group() -> None:
 @click.argument("where", metavar="TARGET")
 @click.option("--keep", type=click.IntRange(min=1), help="Keep so many in the directory, and remove older ones.")
 @click.option("--mib-per-s", type=click.FloatRange(min=0, min_open=True), help="Read no faster than this.")
-def take_command(where: str, keep: int | None, mib_per_s: float | None) -> None:
-    """Take one now."""
+@click.pass_context
+def take_command(context: click.Context, where: str, keep: int | None, mib_per_s: float | None) -> None:
+    """Take one now. Exit 3: it was taken, and rows of the database break a rule."""
     settings, target = read_settings(), Path(where)
     began = time.monotonic()
     bytes_per_s = None if mib_per_s is None else mib_per_s * _MIB
@@ -66,7 +75,7 @@ def take_command(where: str, keep: int | None, mib_per_s: float | None) -> None:
         ):
             manifest = take_backup(source, output, system_clock, progress, bytes_per_s)
         _tell(manifest, _OUTPUT, began)
-        return
+        _end(context, manifest)
     # What has no ending was meant as a directory; a file of that name would surprise.
     is_folder = target.is_dir() or where.endswith("/") or keep is not None or not target.suffix
     folder = target if is_folder else target.parent
@@ -82,14 +91,21 @@ def take_command(where: str, keep: int | None, mib_per_s: float | None) -> None:
     _remember(settings, manifest, file)
     _tell(manifest, str(file), began)
     abandoned = remove_abandoned(target) if target.is_dir() else []
-    for removed in abandoned + (remove_older(target, keep) if keep else []):
+    # Those of before may be needed to see what was right.
+    older = remove_older(target, keep) if keep and not manifest.violations else []
+    for removed in abandoned + older:
         click.echo(f"Removed {removed}")
+    _end(context, manifest)
 
 
 @backup_group.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
-def check_command(file: Path) -> None:
-    """Read a backup to its end, and say what it holds. - is standard input."""
+@click.pass_context
+def check_command(context: click.Context, file: Path) -> None:
+    """Read a backup to its end, and say what it holds. - is standard input.
+
+    Exit 3: it is whole, and rows of the database broke a rule when it was taken.
+    """
     with progress_bar() as progress:
         manifest = check_backup(_INPUT if str(file) == "-" else file, progress)
     click.echo(f"{file} is whole")
@@ -98,6 +114,17 @@ def check_command(file: Path) -> None:
     click.echo(f"Rows:    {manifest.rows:,} in {len(manifest.tables)} tables")
     click.echo(f"Head:    {manifest.head or 'none'}")
     click.echo(f"Keys:    {', '.join(manifest.secret_keys) or 'none'}")
+    click.echo(f"Rules:   {_RULES.get(manifest.violations, 'broken when it was taken')}")
+    _end(context, manifest)
+
+
+def _end(context: click.Context, manifest: Manifest) -> None:
+    if manifest.violations:
+        tell_broken_rules(
+            "the database that was copied", manifest.violations, manifest.first_violations, advice=_ADVICE
+        )
+        context.exit(EXIT_CODE)
+    context.exit(0)
 
 
 @contextmanager
@@ -113,7 +140,9 @@ def _ended_by_sigterm() -> Iterator[None]:
 def _remember(settings: Settings, manifest: Manifest, file: Path) -> None:
     """A backup is no worse if nobody can be told of it."""
     try:
-        remember(settings.data_dir, LastBackup(manifest.begun_at, manifest.rows, file.stat().st_size))
+        remember(
+            settings.data_dir, LastBackup(manifest.begun_at, manifest.rows, file.stat().st_size, manifest.violations)
+        )
     except OSError as error:
         click.echo(f"qirsh: the backup is there, but that cannot be written to {settings.data_dir}: {error}", err=True)
 

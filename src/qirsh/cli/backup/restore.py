@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
 import click
 import uvloop
@@ -10,6 +11,7 @@ from qirsh.backup.lines import Manifest, UnusableBackup
 from qirsh.backup.new_file import require_room, room_needed
 from qirsh.backup.restore import Installation, restore_backup
 from qirsh.backup.take import check_backup
+from qirsh.cli.backup.broken_rules import EXIT_CODE, tell_broken_rules
 from qirsh.cli.backup.progress_bar import progress_bar
 from qirsh.cli.restored import tell_restored
 from qirsh.contract.timestamps import timestamp
@@ -23,6 +25,11 @@ from qirsh.secret_file import read_secret
 from qirsh.settings import Settings, read_settings
 from qirsh.web.operator.peer import own_user, user_name
 
+_NAMED_MAX: Final = 20
+_ADVICE: Final = """\
+They were so when the backup was taken. Start the server, which seals what was not sealed yet; a minute later run
+`qirsh verify`, and put right what it still names. Until then the stop cannot be lifted."""
+
 
 @click.command("restore")
 @click.argument("file", type=click.Path(path_type=Path))
@@ -33,10 +40,12 @@ from qirsh.web.operator.peer import own_user, user_name
     default=0,
     help="The last epoch that there was, if this backup, or a later one, has been restored before, and elsewhere.",
 )
-def restore_command(file: Path, *, aside: bool, after_epoch: int) -> None:
-    """Make a backup the database of this installation: all of it, checked, or nothing.
+@click.pass_context
+def restore_command(context: click.Context, file: Path, *, aside: bool, after_epoch: int) -> None:
+    """Make a backup the database of this installation: all of it, or nothing.
 
-    The place must be empty. Money stands still afterwards until operators have compared and lift the stop.
+    The place must be empty. Money stands still afterwards until operators have compared and lift the stop. Exit 3: it
+    was restored, and some of its rows break a rule.
     """
     settings = read_settings()
     if file.exists() and not file.is_file():
@@ -55,8 +64,14 @@ def restore_command(file: Path, *, aside: bool, after_epoch: int) -> None:
     for old in restored.moved_aside:
         click.echo(f"Moved aside: {old}")
     taken = timestamp(restored.record.taken_at)
-    click.echo(f"Restored to {taken}: {manifest.rows:,} rows are in {shown(settings)}, and every rule holds")
+    broken = restored.violations
+    rules = "some break a rule" if broken else "every rule holds"
+    click.echo(f"Restored to {taken}: {manifest.rows:,} rows are in {shown(settings)}, and {rules}")
     tell_restored(restored.record)
+    if broken:
+        first = [violation.sentence for violation in broken[:_NAMED_MAX]]
+        tell_broken_rules(shown(settings), len(broken), first, advice=_ADVICE)
+        context.exit(EXIT_CODE)
 
 
 def _require_owner(folder: Path) -> None:

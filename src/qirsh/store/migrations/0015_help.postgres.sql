@@ -18,7 +18,8 @@ BEGIN
     THEN
         RAISE check_violation USING MESSAGE = 'pending reset: ends once, and another one takes another agreement';
     END IF;
-    IF NOT EXISTS (SELECT 1 FROM proposal p WHERE p.id = NEW.proposal AND p.state = 'done'
+    -- One that comes to nothing may, whatever it was.
+    IF (TG_OP = 'INSERT' OR NEW.state <> 'kept') AND NOT EXISTS (SELECT 1 FROM proposal p WHERE p.id = NEW.proposal AND p.state = 'done'
         AND p.action = CASE NEW.what WHEN 'pin' THEN 'reset-pin' ELSE 'remove-factors' END
         AND p.command::jsonb ->> 'person' = NEW.person::text AND NEW.due_at = p.decided_at + 86400000)
     THEN

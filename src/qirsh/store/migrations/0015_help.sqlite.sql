@@ -21,7 +21,8 @@ CREATE TRIGGER pending_reset_moves BEFORE UPDATE ON pending_reset BEGIN
         OR (NEW.proposal = OLD.proposal AND (OLD.state <> 'waits' OR NEW.state = 'waits' OR NEW.due_at <> OLD.due_at))
         OR (NEW.proposal <> OLD.proposal AND NEW.due_at <= OLD.due_at);
     SELECT RAISE(ROLLBACK, 'pending reset: is not what two operators agreed to, a day later')
-    WHERE NOT EXISTS (SELECT 1 FROM proposal p WHERE p.id = NEW.proposal AND p.state = 'done'
+    -- One that comes to nothing may, whatever it was.
+    WHERE NEW.state <> 'kept' AND NOT EXISTS (SELECT 1 FROM proposal p WHERE p.id = NEW.proposal AND p.state = 'done'
         AND p.action = iif(NEW.what = 'pin', 'reset-pin', 'remove-factors') AND p.command ->> 'person' = NEW.person
         AND NEW.due_at = p.decided_at + 86400000);
 END;

@@ -26,13 +26,14 @@ _CACHE_KIB: Final = 65_536
 SCHEMA: Final = Query("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
 
 # What only this engine can say of itself. A page that is damaged shows here first, so these come first.
+WHOLE: Final = Invariant(
+    9,
+    "the file is whole",
+    "SQLite says: {}",
+    Query("SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'"),
+)
 FILE: Final = (
-    Invariant(
-        9,
-        "the file is whole",
-        "SQLite says: {}",
-        Query("SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'"),
-    ),
+    WHOLE,
     Invariant(
         9,
         "every reference leads to a row",
@@ -67,27 +68,34 @@ def verify(path: Path, progress: Callable[[Invariant], None], head: hash_chain.H
     with _reasons(path), closing(read_only(path)) as connection:
         connection.execute("BEGIN")
         _check_schema_is_ours(connection, path)
-        progress(GUARDS)
-        violations = [
-            Violation(GUARDS.number, GUARDS.name, GUARDS.sentence.format(*fault))
-            for fault in broken_guards(connection.execute(SCHEMA))
-        ]
-        for invariant in (*FILE, *invariants.ALL):
-            progress(invariant)
-            violations += _violations_of(invariant, connection)
-        progress(attested_rows.CREDENTIALS)
-        violations += _whole_or_not(
-            attested_rows.CREDENTIALS.name,
-            lambda: attested_rows.violations(connection.execute, lambda value: f"x'{value.hex()}'"),
-        )
-        progress(name_words.NAMES)
-        violations += _whole_or_not(name_words.NAMES.name, lambda: name_words.violations(connection.execute))
-        for invariant in hash_chain.checks(head):
-            progress(invariant)
-        return violations + _whole_or_not(
-            hash_chain.CHAIN.name,
-            lambda: hash_chain.violations(connection.execute, head, now=time.time_ns() // 1_000_000),
-        )
+        return violations_in(connection, progress, head)
+
+
+def violations_in(
+    connection: apsw.Connection, progress: Callable[[Invariant], None], head: hash_chain.Head | None = None
+) -> list[Violation]:
+    """Every invariant, in the transaction that is open."""
+    progress(GUARDS)
+    violations = [
+        Violation(GUARDS.number, GUARDS.name, GUARDS.sentence.format(*fault))
+        for fault in broken_guards(connection.execute(SCHEMA))
+    ]
+    for invariant in (*FILE, *invariants.ALL):
+        progress(invariant)
+        violations += _violations_of(invariant, connection)
+    progress(attested_rows.CREDENTIALS)
+    violations += _whole_or_not(
+        attested_rows.CREDENTIALS.name,
+        lambda: attested_rows.violations(connection.execute, lambda value: f"x'{value.hex()}'"),
+    )
+    progress(name_words.NAMES)
+    violations += _whole_or_not(name_words.NAMES.name, lambda: name_words.violations(connection.execute))
+    for invariant in hash_chain.checks(head):
+        progress(invariant)
+    return violations + _whole_or_not(
+        hash_chain.CHAIN.name,
+        lambda: hash_chain.violations(connection.execute, head, now=time.time_ns() // 1_000_000),
+    )
 
 
 def read_only(path: Path) -> apsw.Connection:
@@ -151,11 +159,11 @@ def _whole_or_not(name: str, check: Callable[[], list[Violation]]) -> list[Viola
     try:
         return check()
     except (apsw.CorruptError, UnicodeDecodeError) as error:
-        return [Violation(FILE[0].number, FILE[0].name, f"SQLite says: {error}, at: {name}")]
+        return [Violation(WHOLE.number, WHOLE.name, f"SQLite says: {error}, at: {name}")]
 
 
 def _violations_of(invariant: Invariant, connection: apsw.Connection) -> list[Violation]:
     try:
         return violations_of(invariant, connection.execute)
     except (apsw.CorruptError, UnicodeDecodeError) as error:
-        return [Violation(FILE[0].number, FILE[0].name, f"SQLite says: {error}, at: {invariant.name}")]
+        return [Violation(WHOLE.number, WHOLE.name, f"SQLite says: {error}, at: {invariant.name}")]

@@ -10,6 +10,7 @@ from qirsh.backup.lines import moment_ms
 from qirsh.metrics.catalogue import (
     AUDITED,
     BACKUP,
+    BACKUP_VIOLATIONS,
     CERTIFICATE,
     INFO,
     MONEY_STOPPED,
@@ -51,7 +52,12 @@ async def show_metrics(context: Context, request: Request) -> Response:
 def _backup(context: Context) -> Found:
     """Of the disk, which may hang."""
     backup = last_backup(context.installation.data_dir)
-    return {} if backup is None else {BACKUP: [((), moment_ms(backup.at) / 1000)]}
+    if backup is None:
+        return {}
+    found: Found = {BACKUP: [((), moment_ms(backup.at) / 1000)]}
+    if backup.violations is not None:
+        found[BACKUP_VIOLATIONS] = [((), backup.violations)]
+    return found
 
 
 def _known(context: Context) -> Found:
