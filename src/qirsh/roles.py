@@ -58,7 +58,7 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
         asyncio.create_task(Totaler(context.store, context.engine).run(), name="totaler"),
         asyncio.create_task(LedgerAuditor(context.store, context.engine).run(), name="ledger-auditor"),
         asyncio.create_task(
-            IdentityCleaner(context.store, context.engine, context.clock, days=settings.identity_days).run(),
+            IdentityCleaner(context.store, context.engine, days=settings.identity_days).run(),
             name="identity-cleaner",
         ),
         asyncio.create_task(

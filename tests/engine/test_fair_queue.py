@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from qirsh.engine.fair_queue import FairQueue, QueueFull
+from tests.waiting import until
 
 MOST = 12
 
@@ -102,6 +103,31 @@ def test_whoever_leaves_takes_no_turn_with_them() -> None:
         assert await desk.outcomes() == [None]
 
     asyncio.run(main())
+
+
+def test_who_gives_way_and_leaves_at_once_has_no_turn_to_give_on() -> None:
+    async def main() -> int:
+        desk = Desk()
+        await desk.ask(b"a", 1 + MOST)
+        await desk.ask(b"b")  # The last of the others has to give way, and
+        desk.tasks[MOST].cancel()  # leaves before it hears of it.
+        desk.gate.set()
+        await asyncio.wait(desk.tasks)
+        desk.gate.clear()
+        under_way = threading.Semaphore(0)
+
+        def work() -> None:
+            under_way.release()
+            desk.gate.wait()
+
+        more = [asyncio.create_task(desk.queue.run(b"c", work, waiting_max=MOST)) for _ in range(2)]
+        await until(lambda: under_way.acquire(blocking=False))
+        waiting = sum(map(len, desk.queue._waiting.values()))  # noqa: SLF001 - the second would wait for a thread too
+        desk.gate.set()
+        await asyncio.gather(*more)
+        return waiting
+
+    assert asyncio.run(main()) == 1
 
 
 def test_work_that_fails_gives_its_turn_on() -> None:

@@ -68,6 +68,22 @@ def test_they_end_after_seven_days_and_are_told_in_the_audit_log(world: InProces
     assert lapsed(world) == 1
 
 
+def test_one_that_cannot_be_read_keeps_no_other_from_its_end(
+    world: InProcess, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, whole = ask(world, "broken"), ask(world, "whole")
+    with world.books() as books:
+        [(command,)] = books.select("SELECT command FROM proposal WHERE id = ?", broken)
+    change = "UPDATE proposal SET command = '{}' WHERE id = '{}'"
+    world.database.meddle("proposal", change.format("no command", broken))
+    world.clock.advance(PROPOSAL_MS)
+    assert lapsed(world) == 1
+    assert state(world, whole) == "lapsed"
+    assert f"proposal {broken} cannot be read" in caplog.text
+    world.database.meddle("proposal", change.format(command, broken))
+    assert lapsed(world) == 1
+
+
 def test_a_payout_that_nobody_confirmed_can_be_ordered_again(world: InProcess) -> None:
     customer = world.customers[1]
     person = login_of(world, customer.email).person

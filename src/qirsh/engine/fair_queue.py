@@ -58,7 +58,7 @@ class FairQueue:
         except asyncio.CancelledError:
             if turn.cancelled():
                 self._leave(source, turn, None)
-            else:  # It was given to who has left.
+            elif turn.exception() is None:  # It was given to who has left, and not taken away at the same moment.
                 self._give_turn()
             raise
 

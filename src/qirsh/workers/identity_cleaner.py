@@ -1,8 +1,10 @@
 """What has served its time goes: pictures of documents, codes that nobody entered, what is left of erased people."""
 
 import asyncio
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
+from qirsh.domain.command import Command
 from qirsh.domain.commands.identity import ForgetImages, ForgetSessions
 from qirsh.domain.commands.login_credentials import ForgetChallenge
 from qirsh.domain.commands.note import ForgetNotes
@@ -13,8 +15,8 @@ from qirsh.domain.limits import (
     SESSIONS_FORGOTTEN_AT_ONCE,
 )
 from qirsh.domain.note import note_subject
+from qirsh.domain.refusal import Refused
 from qirsh.engine.batcher import Engine
-from qirsh.engine.clock import Clock
 from qirsh.store.interface import Store
 from qirsh.store.reads import people as people_queries
 from qirsh.workers.role import Role
@@ -26,11 +28,10 @@ _DAY_MS: Final = 24 * 3_600_000
 class IdentityCleaner:
     """Looks once a minute, while the role is its own. Whether something may go, the rules decide."""
 
-    def __init__(self, store: Store, engine: Engine, clock: Clock, *, days: int) -> None:
+    def __init__(self, store: Store, engine: Engine, *, days: int) -> None:
         self._role = Role("identity cleaner", store, engine)
         self._store = store
         self._engine = engine
-        self._clock = clock
         self._kept_ms = days * _DAY_MS
 
     async def run(self) -> None:
@@ -41,17 +42,20 @@ class IdentityCleaner:
         return _LOOK_EVERY_S if await self.clean() < CLEANED_AT_ONCE_MAX else 0
 
     async def clean(self) -> int:
-        """One look; how much was found. The person may have sent a new form in between: then it is left alone."""
-        now = self._clock()
+        """One look; how much went. The person may have sent a new form in between: then it is left alone."""
+        now = await self._store.now()
         people = await self._store.search(
             people_queries.PICTURES_DECIDED_BEFORE, now - self._kept_ms, CLEANED_AT_ONCE_MAX
         )
         expired = await self._store.search(people_queries.EXPIRED_CHALLENGES, now, CLEANED_AT_ONCE_MAX)
-        await asyncio.gather(
-            *(self._engine.submit(ForgetImages(person)) for (person,) in people),
-            *(self._engine.submit(ForgetChallenge(purpose, email)) for purpose, email in expired),
-        )
-        return max(len(people), len(expired), await self._forget_sessions(now), await self._forget_notes(now))
+        pictures = await self._forgotten(ForgetImages(person) for (person,) in people)
+        challenges = await self._forgotten(ForgetChallenge(purpose, email) for purpose, email in expired)
+        return max(pictures, challenges, await self._forget_sessions(now), await self._forget_notes(now))
+
+    async def _forgotten(self, commands: Iterable[Command[Any]]) -> int:
+        """How many of them were not refused."""
+        outcomes = await asyncio.gather(*map(self._engine.submit, commands))
+        return sum(type(outcome) is not Refused for outcome in outcomes)
 
     async def _forget_sessions(self, now: int) -> int:
         """Of people who were erased while they began more, or had too many for one commit."""

@@ -1,16 +1,21 @@
 """Proposals that nobody has decided on in time end, and what was kept for them is free again."""
 
 import asyncio
+import logging
 from typing import Final
 
-from qirsh.domain.commands.proposal import LapseProposal, decoded
+import msgspec
+
+from qirsh.domain.commands.proposal import LapseProposal, ProposedCommand, decoded
 from qirsh.domain.limits import PROPOSALS_LAPSED_AT_ONCE
-from qirsh.domain.proposal import PROPOSAL_MS
+from qirsh.domain.proposal import PROPOSAL_MS, Proposal
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
 from qirsh.store.interface import Store
 from qirsh.store.reads.proposals import asked_before
 from qirsh.workers.role import Role
+
+log = logging.getLogger(__name__)
 
 _LOOK_EVERY_S: Final = 60
 
@@ -23,6 +28,7 @@ class ProposalLapser:
         self._store = store
         self._engine = engine
         self._clock = clock
+        self._unreadable: set[str] = set()  # Told once.
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -34,6 +40,15 @@ class ProposalLapser:
     async def lapse_due(self) -> int:
         """One look; how many this one has ended. Some may have been decided or changed in between."""
         found = await asked_before(self._store, self._clock() - PROPOSAL_MS, PROPOSALS_LAPSED_AT_ONCE)
-        held = [(proposal.id, command) for proposal in found if (command := decoded(proposal)) is not None]
+        held = [(proposal.id, command) for proposal in found if (command := self._read(proposal)) is not None]
         outcomes = await asyncio.gather(*(self._engine.submit(LapseProposal(id_, command)) for id_, command in held))
         return sum(outcome is True for outcome in outcomes)
+
+    def _read(self, proposal: Proposal) -> ProposedCommand | None:
+        try:
+            return decoded(proposal)
+        except msgspec.MsgspecError as error:
+            if proposal.id not in self._unreadable:
+                self._unreadable.add(proposal.id)
+                log.error("proposal %s cannot be read, and so does not lapse: %s", proposal.id, error)  # noqa: TRY400 - one line
+            return None

@@ -193,3 +193,26 @@ def test_in_the_middle_of_a_copy_it_loses_its_rows_to_who_waited_for_them(
             one.terminate()
 
     asyncio.run(scene())
+
+
+def test_what_takes_too_long_is_left_to_the_server_and_not_cancelled(url: str) -> None:
+    """By a call of the driver that has no public name. A commit that was cancelled could be seen and then lost."""
+
+    async def scene() -> None:
+        one, watcher = await connect(url), await asyncpg.connect(url)
+        pid = one.get_server_pid()
+        under_way = f"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'PgSleep')"  # noqa: S608 - a number
+        asked = asyncio.create_task(one.execute("SELECT pg_sleep(7200)", timeout=3600))
+        await until_true(watcher, under_way, asked)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, SkippingLoop)
+        loop.skip(3600)
+        with pytest.raises(TimeoutError):
+            await asked
+        await until(one.is_closed)
+        assert await watcher.fetchval(under_way)
+        await watcher.execute("SELECT pg_terminate_backend($1)", pid)
+        await watcher.close()
+
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        runner.run(scene())

@@ -20,6 +20,7 @@ from typing import Any, Final
 import apsw
 import pytest
 
+from qirsh.domain.limits import PAYMENT_NUMBER_BLOCK
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store import migrate
@@ -32,6 +33,7 @@ from qirsh.store.interface import (
     StoreUnavailable,
     UnusableDatabase,
 )
+from qirsh.store.sqlite import store as sqlite_store
 from qirsh.store.sqlite.store import SqliteStore
 from qirsh.store.sqlite.verify import verify
 from tests.store.filled import FILLED, fill, open_store
@@ -72,6 +74,29 @@ def in_a_process(function: Callable[..., None], *arguments: object) -> int:
     process.join()
     assert process.exitcode is not None
     return process.exitcode
+
+
+def test_numbers_of_an_old_block_are_not_given_out_when_the_next_could_not_be_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers tell the day on which a payment was made, so far as a block is used for one day."""
+    path = tmp_path / "qirsh.db"
+    fill(path)
+    refusing = "CREATE TRIGGER no_room BEFORE UPDATE ON counter BEGIN SELECT RAISE(ABORT, 'no room'); END"
+
+    async def scene(store: SqliteStore) -> None:
+        monkeypatch.setattr(sqlite_store, "BLOCK_USED_S_MAX", -1)  # Over as soon as it is begun.
+        [made] = await submit(store, asking())
+        monkeypatch.undo()
+        with contextlib.closing(apsw.Connection(str(path))) as outsider:
+            outsider.execute(refusing)
+            with pytest.raises(apsw.ConstraintError):
+                await submit(store, asking())
+            outsider.execute("DROP TRIGGER no_room")
+        [later] = await submit(store, asking())
+        assert later.number == made.number + PAYMENT_NUMBER_BLOCK
+
+    play(path, scene)
 
 
 async def nothing(_store: Store) -> None:

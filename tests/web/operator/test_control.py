@@ -1,7 +1,7 @@
 """The control socket: whose path it is, and what a close waits for."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -89,6 +89,53 @@ def test_an_act_under_way_is_answered_before_a_close_ends(desk: InProcess, tmp_p
 async def desk_wish(desk: InProcess, path: Path) -> OperatorReply:
     email = desk.operators[0].email
     return await asked(path, msgspec.structs.replace(ADD, email=email, password=PASSWORD, totp=desk.code_of(email)))
+
+
+def test_a_reply_that_breaks_in_the_middle_ends_the_connection_and_what_it_came_from(
+    desk: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_ended = []
+
+    async def broken() -> AsyncGenerator[bytes, None]:
+        try:
+            yield b"one"
+            raise LookupError("nobody foresaw it")
+        finally:
+            has_ended.append("broken")
+
+    async def whole() -> AsyncGenerator[bytes, None]:
+        try:
+            yield b"two"
+            yield b"three"
+        finally:
+            has_ended.append("whole")
+
+    async def performed(
+        _context: object, _wish: object, _user: object, follow: Callable[[AsyncGenerator[bytes, None]], None]
+    ) -> OperatorReply:
+        other = whole()
+        await anext(other)
+        follow(broken())
+        follow(other)
+        return OperatorReply(code="ok")
+
+    async def scene() -> bytes:
+        control = Control(desk.context, tmp_path / "control")
+        await control.open()
+        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "control"))
+        writer.write(msgspec.json.encode(ADD) + b"\n")
+        await begun(control)
+        [served] = control.under_way
+        said = await reader.read()
+        writer.close()
+        with pytest.raises(LookupError):
+            await served
+        await control.close()
+        return said
+
+    monkeypatch.setattr(operator_control, "perform", performed)
+    assert asyncio.run(scene()).endswith(b"3\none")
+    assert has_ended == ["broken", "whole"]
 
 
 def test_a_client_that_stood_still_before_it_spoke_is_heard(

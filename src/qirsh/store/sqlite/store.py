@@ -230,7 +230,7 @@ class SqliteStore:
         """Payment numbers come in blocks, so that no batch writes a counter for them."""
         if length_hint(self._numbers) >= count and time.monotonic() < self._numbers_end:
             return
-        self._numbers_end = time.monotonic() + BLOCK_USED_S_MAX
+        end = time.monotonic() + BLOCK_USED_S_MAX
         first = self.instance.epoch * EPOCH_NUMBERS
         block = PAYMENT_NUMBER_BLOCK
         # `get` runs to the end, which is the commit: a number that is not durably ours must not be used.
@@ -240,7 +240,7 @@ class SqliteStore:
         if last is None:  # The first of all. Not by an upsert, which the guards take for a row that replaces another.
             last = first + block
             self._cursor.execute("INSERT INTO counter (name, last) VALUES (?, ?)", (PAYMENT, last))
-        self._numbers = iter(range(last - block + 1, last + 1))
+        self._numbers, self._numbers_end = iter(range(last - block + 1, last + 1)), end
 
     def _fill(self, work: UnitOfWork, keys: RowKeys) -> None:
         """One query a table. A row already known is current: nobody else writes."""

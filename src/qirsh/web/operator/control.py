@@ -236,6 +236,16 @@ class Control:
         task.add_done_callback(self.under_way.discard)
         following: list[Chunks] = []
         try:
+            await self._answer(reader, writer, following)
+        finally:
+            for chunks in following:
+                await chunks.aclose()
+            writer.close()
+
+    async def _answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, following: list[Chunks]
+    ) -> None:
+        try:
             line = await self._line(reader)
             request = msgspec.json.decode(line, type=OperatorRequest)
         except (msgspec.MsgspecError, ValueError, TimeoutError) as error:
@@ -249,9 +259,6 @@ class Control:
                 async for piece in framed(chunks):
                     writer.write(piece)
                     await writer.drain()
-        for chunks in following:
-            await chunks.aclose()
-        writer.close()
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes:
         async with asyncio.timeout(_LINE_S_MAX) as timeout:
