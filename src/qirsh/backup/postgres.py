@@ -145,7 +145,7 @@ async def _first_possible(connection: asyncpg.Connection, *statements: str) -> N
     """The first that the rows allow, if there is one."""
     for statement in statements:
         await connection.execute("SAVEPOINT one_guard")
-        with suppress(asyncpg.IntegrityConstraintViolationError, asyncpg.SyntaxOrAccessError):
+        with suppress(asyncpg.IntegrityConstraintViolationError, asyncpg.InvalidForeignKeyError):
             await connection.execute(statement)
             await connection.execute("RELEASE one_guard")
             return

@@ -82,7 +82,7 @@ class SqliteTarget(SqliteSource):
             self._connection.executemany(statement, chunk)
 
     def awake(self) -> None:
-        """The guards as the migrations made them."""
+        """Guards as the migrations made them."""
         for _, _, sql in self._guards:
             with suppress(apsw.ConstraintError):
                 self._connection.execute(sql)

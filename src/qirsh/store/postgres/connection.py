@@ -46,7 +46,7 @@ SETTINGS: Final = RELIED_ON | {
     "jit": "off",
 }
 # In the middle of a COPY the server looks at no time-out while it waits for the rest: only an end from outside helps.
-# One that lives sends the rest within moments. `$1` is for how many seconds it has not.
+# A process that is alive sends the rest within moments; `$1` is how many seconds to allow.
 END_FROZEN: Final = Query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
     " AND usename = current_user AND application_name = 'qirsh' AND state = 'active' AND wait_event = 'ClientRead'"

@@ -32,7 +32,7 @@ class WorkThread:
         self._thread.join()
 
     def leave(self, last: Callable[[], object]) -> None:
-        """Finish what is queued and call `last`, then end, while nobody waits for it."""
+        """Finish what is queued, call `last`, and end; the caller does not wait."""
         self._jobs.put(last)
 
     def _work(self) -> None:
