@@ -263,8 +263,7 @@ def test_a_backup_of_rows_that_break_a_rule_is_named_by_all_and_restored(
 
 def test_what_a_late_sealer_left_is_sealed_after_a_restore(house: House, other: House, tmp_path: Path) -> None:
     file = tmp_path / "one.jsonl.gz"
-    last = "(SELECT max(number) FROM seal)"
-    database_at(house.database).meddle("seal", f"DELETE FROM seal WHERE number = {last}")  # noqa: S608 - no words of others
+    database_at(house.database).meddle("seal", "DELETE FROM seal")
     taken = house.invoke("backup", str(file))
     assert (taken.returncode, "are not sealed, and are over a minute old" in taken.stderr) == (3, True)
     assert other.invoke("restore", str(file)).returncode == 3
