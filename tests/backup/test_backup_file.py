@@ -122,7 +122,7 @@ def test_a_line_that_is_missing_or_twice_there_is_noticed(backup_file: Path) -> 
 
 
 def test_a_table_that_its_manifest_leaves_out_too_is_missed(backup_file: Path) -> None:
-    """Whoever takes a table out of a backup can also take it out of the manifest."""
+    """A program that takes a table out of a backup can also take it out of the manifest."""
     lines = gzip.decompress(backup_file.read_bytes()).splitlines(keepends=True)
     begin = next(place for place, line in enumerate(lines) if line.startswith(b'{"line":"table","table":"refund",'))
     end = next(place for place, line in enumerate(lines) if line.startswith(b'{"line":"end","table":"refund",'))

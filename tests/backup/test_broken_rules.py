@@ -19,7 +19,7 @@ from tests.store.integrity.test_invariants import BROKEN
 
 OWN: Final = Installation(system_clock, system_entropy, "os user tester", after_epoch=0)
 BREAKS: Final = {name: sql for name, sql, _ in reversed(BROKEN)}
-# By a restore: numbers go on behind all in use, webhooks begin with the next event, and guards are there again.
+# A restore moves counters past all numbers in use, begins webhooks with the next event, and makes guards again.
 MENDED: Final = {
     "a number in use was handed out",
     "a delivery is of an event of its endpoint's account",

@@ -39,7 +39,7 @@ class Source(Protocol):
         """All rows in the order of the key, as SQLite has them: no booleans."""
 
     def violations(self, progress: Progress) -> list[Violation]:
-        """What breaks a rule in it, if its schema is the newest."""
+        """Rows that break a rule; its schema must be the newest."""
 
 
 class Target(Source, Protocol):

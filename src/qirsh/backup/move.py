@@ -52,7 +52,7 @@ _LOOK_S: Final = 0.05
 
 
 class OldStore(msgspec.Struct, frozen=True):
-    """A store that nobody serves, and how it is told that it has moved."""
+    """A store that no server has open, and the calls that mark it as moved."""
 
     source: Source
     mark: Callable[[dict[str, bytes]], None]

@@ -23,7 +23,7 @@ _KINDS: Final = """
 SELECT a.attname::text, format_type(a.atttypid, NULL) FROM pg_attribute a
 WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped
 """
-# In the order in which they are made: a reference may lead to what is unique.
+# References come last: some lead to unique columns that are no primary key.
 _CONSTRAINTS: Final = """
 SELECT c.conrelid::regclass::text, quote_ident(c.conname), pg_get_constraintdef(c.oid) FROM pg_constraint c
 WHERE c.contype IN ('c', 'u', 'f') AND c.conrelid = ANY(SELECT to_regclass(name)::oid FROM unnest($1::text[]) AS name)
@@ -76,7 +76,7 @@ class PostgresSource:
         return dict(map(tuple, self._runner.run(self._connection.fetch(_KINDS, table.name))))
 
     def violations(self, progress: Progress) -> list[Violation]:
-        """What breaks a rule in it."""
+        """Rows that break a rule."""
         return violations_in(Snapshot(self._runner, self._connection), progress.check)
 
 

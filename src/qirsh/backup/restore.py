@@ -85,7 +85,7 @@ def _into_postgres(file: Path, manifest: Manifest, url: str, own: Installation, 
 
 
 def _require_readable(violations: list[Violation], whole: Invariant) -> None:
-    """What was just written can be read. SQLite names rows that break a CHECK there too."""
+    """Refuse a copy with damaged pages. SQLite names rows that break a CHECK in the same place."""
     damage = (violation for violation in violations if violation.name == whole.name)
     require_sound([violation for violation in damage if "CHECK constraint failed" not in violation.sentence])
 

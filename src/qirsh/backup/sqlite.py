@@ -52,7 +52,7 @@ class SqliteSource:
             yield chunk
 
     def violations(self, progress: Progress) -> list[Violation]:
-        """What breaks a rule in it."""
+        """Rows that break a rule."""
         return violations_in(self._connection, progress.check)
 
 
@@ -109,7 +109,7 @@ def sqlite_target(path: Path, schema: int) -> Iterator[SqliteTarget]:
     """A file that is only good once it is done: nothing of it is kept safe on the way."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-        # A guard that some rows break is taken back, which needs a journal. Of a new file nothing goes into it.
+        # SQLite needs a journal to undo the guard that some rows break. A new file writes nothing into it.
         connection.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF")
         connection.execute("PRAGMA cache_size = -262144; PRAGMA trusted_schema = OFF")
         connection.execute("BEGIN")

@@ -18,7 +18,7 @@ from qirsh.store import migrate
 from qirsh.store.interface import MARKS, refuse_moved
 
 _FINGERPRINT_BYTES: Final = 4  # What a value under a secret begins with.
-_VIOLATIONS_NAMED_MAX: Final = 20  # In the manifest; `qirsh verify` names all.
+_VIOLATIONS_NAMED_MAX: Final = 20  # The manifest names so many; `qirsh verify` names all.
 
 
 def source_of(database: Path | str) -> AbstractContextManager[Source]:

@@ -58,7 +58,7 @@ class FairQueue:
         except asyncio.CancelledError:
             if turn.cancelled():
                 self._leave(source, turn, None)
-            elif turn.exception() is None:  # It was given to who has left, and not taken away at the same moment.
+            elif turn.exception() is None:  # The caller left with a turn; one with `QueueFull` never had it.
                 self._give_turn()
             raise
 

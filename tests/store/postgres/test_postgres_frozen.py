@@ -196,7 +196,7 @@ def test_in_the_middle_of_a_copy_it_loses_its_rows_to_who_waited_for_them(
 
 
 def test_what_takes_too_long_is_left_to_the_server_and_not_cancelled(url: str) -> None:
-    """By a call of the driver that has no public name. A commit that was cancelled could be seen and then lost."""
+    """Writers override a private call of the driver: a commit that is cancelled can be seen and then lost."""
 
     async def scene() -> None:
         one, watcher = await connect(url), await asyncpg.connect(url)

@@ -132,7 +132,7 @@ def test_calls_that_were_too_many_are_noted_as_the_keys_own(
 ) -> None:
     before = still.context.limits
     still.change(limits=RateLimits(workers=6000))  # One call a minute for each key.
-    with monkeypatch.context() as patient:  # Whose key it is must still be known at the second call.
+    with monkeypatch.context() as patient:  # The second call must find the key still cached.
         patient.setattr(authentication, "REVOCATION_TRUST_MS", NEVER_S * 1000)
         still.poll()
         answers = [still.send(Call("GET", "/api/v1/me", shop.key)).status_code for _ in range(2)]

@@ -1,4 +1,4 @@
-"""What a command says of rows that break a rule, and how it ends: the copy can be used all the same."""
+"""The words and the exit code of a copy whose rows break a rule. The copy can be used all the same."""
 
 from collections.abc import Sequence
 
