@@ -14,7 +14,7 @@ import pytest
 
 from tests.domain.market import Market
 
-# Made anew for every row, even if a fixture has the same name: rows change it.
+# Made for every row, even if a fixture has the same name: rows change it.
 _FRESH: Final[dict[str, Callable[[], object]]] = {"market": Market}
 _ROWS: Final = "rows_of_each"
 Test = Callable[..., None]

@@ -127,7 +127,7 @@ HURRY_S: Final = 60
 # Which argument says it. Those of some names say other things as well: only a number is a deadline there.
 DEADLINES: Final = {"timeout": 0, "settimeout": 0, "wait_for": 1, "join": 0, "wait": 0}
 OFTEN_SOMETHING_ELSE: Final = {"join", "wait"}
-# What any of it looks like, and a name that stands for a number.
+# A file without any of these words is not parsed. A name may stand for a number.
 IN_A_HURRY: Final = re.compile(
     r"sleep\(|timeout|wait_for\(|monotonic|perf_counter|time\.time\(|\.(?:join|wait)\([0-9A-Z_]"
 )

@@ -8,12 +8,14 @@ import pytest
 
 from qirsh.backup.progress import Progress
 from qirsh.backup.restore import Installation, restore_backup
-from qirsh.backup.take import check_backup, source_of
+from qirsh.backup.take import check_backup, source_of, take_backup
 from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
+from qirsh.store.integrity.invariant import Invariant
 from qirsh.store.integrity.invariants import ALL
 from qirsh.store.sqlite.verify import GUARDS
 from tests.backup.conftest import Place, Placed, back_up
+from tests.postgres import shared_server
 from tests.store.filled import Denied, PostgresHand, SqliteHand
 from tests.store.integrity.test_invariants import BROKEN
 
@@ -80,3 +82,21 @@ def test_each_rule_may_be_broken_in_what_is_restored(
     manifest = back_up(place, tmp_path / "backup")
     assert any(manifest.first_violations)
     assert rule in restored(tmp_path / "backup", empty(new)) | MENDED
+
+
+def test_a_database_that_goes_away_while_its_rules_are_checked_was_copied_all_the_same(
+    filled_copy: Placed, empty: Placed, tmp_path: Path
+) -> None:
+    """As a standby does to a look that takes too long."""
+    end_all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'qirsh verify'"
+    file, place = tmp_path / "backup", filled_copy("postgresql")
+    name = str(place).rpartition("/")[2]
+
+    class Ending(Progress):
+        def check(self, _invariant: Invariant) -> None:
+            shared_server().sql(f"{end_all} AND datname = '{name}'")
+
+    with source_of(place) as source, file.open("wb") as output:
+        manifest = take_backup(source, output, system_clock, Ending())
+    assert manifest.violations is None
+    assert restored(file, empty("sqlite")) == set()

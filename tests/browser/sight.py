@@ -62,7 +62,7 @@ class Axe:
         self._passed: set[str] = set()
 
     def violations(self, page: Page) -> list[Violation]:
-        """The violations axe finds, on pages with elements it has not seen yet."""
+        """The violations axe finds. Pages without new elements are not checked again."""
         kinds = set() if self._is_thorough else set(page.evaluate(_KINDS))
         if kinds and kinds <= self._passed:
             return []

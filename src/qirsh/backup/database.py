@@ -39,7 +39,7 @@ class Source(Protocol):
         """All rows in the order of the key, as SQLite has them: no booleans."""
 
     def violations(self, progress: Progress) -> list[Violation]:
-        """Rows that break a rule; its schema must be the newest."""
+        """Rows that break a rule; its schema must be the newest. Raises `CannotTell`."""
 
 
 class Target(Source, Protocol):

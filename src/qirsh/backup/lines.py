@@ -80,8 +80,8 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest", tag_field="line", kw
     sums: dict[str, Sums]
     tables: dict[str, TableDigest]
     bytes: int  # Of all lines before this one.
-    # Rows that broke a rule in the database that was copied, and the first of them in words. None: not looked at, since
-    # the database was of an older version, or the backup is.
+    # Rows that broke a rule in the database that was copied, and the first of them in words. None: not checked, since
+    # the backup or the database is of an older version, or the database went away meanwhile.
     violations: int | None = None
     first_violations: tuple[str, ...] = ()
 

@@ -77,7 +77,10 @@ class PostgresSource:
 
     def violations(self, progress: Progress) -> list[Violation]:
         """Rows that break a rule."""
-        return violations_in(Snapshot(self._runner, self._connection), progress.check)
+        try:
+            return violations_in(Snapshot(self._runner, self._connection), progress.check)
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise CannotTell(f"the rules cannot be checked: {error}") from error
 
 
 class PostgresTarget(PostgresSource):

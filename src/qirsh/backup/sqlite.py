@@ -53,7 +53,10 @@ class SqliteSource:
 
     def violations(self, progress: Progress) -> list[Violation]:
         """Rows that break a rule."""
-        return violations_in(self._connection, progress.check)
+        try:
+            return violations_in(self._connection, progress.check)
+        except apsw.Error as error:
+            raise CannotTell(f"the rules cannot be checked: {error}") from error
 
 
 class SqliteTarget(SqliteSource):

@@ -15,7 +15,8 @@ from qirsh.backup.progress import Progress
 from qirsh.backup.sqlite import sqlite_source
 from qirsh.domain.constant import SECRET_CHECK
 from qirsh.store import migrate
-from qirsh.store.interface import MARKS, refuse_moved
+from qirsh.store.integrity.invariant import Violation
+from qirsh.store.interface import MARKS, CannotTell, refuse_moved
 
 _FINGERPRINT_BYTES: Final = 4  # What a value under a secret begins with.
 _VIOLATIONS_NAMED_MAX: Final = 20  # The manifest names so many; `qirsh verify` names all.
@@ -47,9 +48,9 @@ def take_backup(
     for table in layout(source.schema):
         chunks = progress.counted(_noting_keys(table, source.rows(table), fingerprints))
         tables[table.name] = writer.write_table(table, chunks)
-    # Those of an older schema are checked when a server has migrated them.
-    is_newest = source.schema == migrate.migrations("sqlite")[-1].number
-    violations = source.violations(progress) if is_newest else None
+    # Before the rules are checked: a standby may end so long a look, and the copy is good without it.
+    head, sums = head_of(source), sums_of(source)
+    violations = _violations(source, progress)
     manifest = Manifest(
         format=beginning.format,
         product=beginning.product,
@@ -58,9 +59,9 @@ def take_backup(
         epoch=beginning.epoch,
         begun_at=beginning.begun_at,
         ended_at=moment(clock()),
-        head=head_of(source),
+        head=head,
         secret_keys=tuple(sorted(one.hex() for one in fingerprints)),
-        sums=sums_of(source),
+        sums=sums,
         tables=tables,
         bytes=writer.written,
         violations=None if violations is None else len(violations),
@@ -69,6 +70,15 @@ def take_backup(
     writer.write_line(manifest)
     writer.flush()
     return manifest
+
+
+def _violations(source: Source, progress: Progress) -> list[Violation] | None:
+    if source.schema != migrate.migrations("sqlite")[-1].number:
+        return None  # The rules are those of the newest schema.
+    try:
+        return source.violations(progress)
+    except CannotTell:
+        return None
 
 
 def check_backup(file: Path, progress: Progress) -> Manifest:

@@ -15,9 +15,8 @@ from qirsh.backup.files import LastBackup, file_in, remember, remove_abandoned, 
 from qirsh.backup.lines import Manifest, moment
 from qirsh.backup.new_file import require_room
 from qirsh.backup.take import check_backup, source_of, take_backup
-from qirsh.cli.backup.broken_rules import EXIT_CODE, tell_broken_rules
 from qirsh.cli.backup.progress_bar import progress_bar
-from qirsh.cli.errors import Stopped
+from qirsh.cli.errors import BrokenRules, Stopped
 from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings, read_settings
 
@@ -28,7 +27,7 @@ _MIB: Final = 1024 * 1024
 _SHARE_OF_DATABASE: Final = 0.25
 _RULES: Final[dict[int | None, str]] = {
     0: "all held when it was taken",
-    None: "not looked at: it was taken by an earlier version, or of a database that was not migrated yet",
+    None: "not checked: by an earlier version, of a database that was not migrated yet, or the check was cut short",
 }
 _ADVICE: Final = """\
 The backup is whole and can be restored; money then stands still until they are put right. Find out why before you rely
@@ -58,8 +57,7 @@ def backup_group() -> None:
 @click.argument("where", metavar="TARGET")
 @click.option("--keep", type=click.IntRange(min=1), help="Keep so many in the directory, and remove older ones.")
 @click.option("--mib-per-s", type=click.FloatRange(min=0, min_open=True), help="Read no faster than this.")
-@click.pass_context
-def take_command(context: click.Context, where: str, keep: int | None, mib_per_s: float | None) -> None:
+def take_command(where: str, keep: int | None, mib_per_s: float | None) -> None:
     """Take one now. Exit 3: it was taken, and rows of the database break a rule."""
     settings, target = read_settings(), Path(where)
     began = time.monotonic()
@@ -75,7 +73,8 @@ def take_command(context: click.Context, where: str, keep: int | None, mib_per_s
         ):
             manifest = take_backup(source, output, system_clock, progress, bytes_per_s)
         _tell(manifest, _OUTPUT, began)
-        _end(context, manifest)
+        _tell_rules(manifest)
+        return
     # What has no ending was meant as a directory; a file of that name would surprise.
     is_folder = target.is_dir() or where.endswith("/") or keep is not None or not target.suffix
     folder = target if is_folder else target.parent
@@ -95,13 +94,12 @@ def take_command(context: click.Context, where: str, keep: int | None, mib_per_s
     older = remove_older(target, keep) if keep and not manifest.violations else []
     for removed in abandoned + older:
         click.echo(f"Removed {removed}")
-    _end(context, manifest)
+    _tell_rules(manifest)
 
 
 @backup_group.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.pass_context
-def check_command(context: click.Context, file: Path) -> None:
+def check_command(file: Path) -> None:
     """Read a backup to its end, and say what it holds. - is standard input.
 
     Exit 3: it is whole, and rows of the database broke a rule when it was taken.
@@ -115,16 +113,15 @@ def check_command(context: click.Context, file: Path) -> None:
     click.echo(f"Head:    {manifest.head or 'none'}")
     click.echo(f"Keys:    {', '.join(manifest.secret_keys) or 'none'}")
     click.echo(f"Rules:   {_RULES.get(manifest.violations, 'broken when it was taken')}")
-    _end(context, manifest)
+    _tell_rules(manifest)
 
 
-def _end(context: click.Context, manifest: Manifest) -> None:
+def _tell_rules(manifest: Manifest) -> None:
     if manifest.violations:
-        tell_broken_rules(
-            "the database that was copied", manifest.violations, manifest.first_violations, advice=_ADVICE
-        )
-        context.exit(EXIT_CODE)
-    context.exit(0)
+        copied = "the database that was copied"
+        raise BrokenRules(copied, manifest.violations, manifest.first_violations, advice=_ADVICE)
+    if manifest.violations is None:
+        click.echo("qirsh: whether its rows break a rule was not checked: run `qirsh verify`", err=True)
 
 
 @contextmanager

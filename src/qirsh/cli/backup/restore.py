@@ -11,8 +11,8 @@ from qirsh.backup.lines import Manifest, UnusableBackup
 from qirsh.backup.new_file import require_room, room_needed
 from qirsh.backup.restore import Installation, restore_backup
 from qirsh.backup.take import check_backup
-from qirsh.cli.backup.broken_rules import EXIT_CODE, tell_broken_rules
 from qirsh.cli.backup.progress_bar import progress_bar
+from qirsh.cli.errors import BrokenRules
 from qirsh.cli.restored import tell_restored
 from qirsh.contract.timestamps import timestamp
 from qirsh.doctor.database_probe import shown
@@ -25,7 +25,6 @@ from qirsh.secret_file import read_secret
 from qirsh.settings import Settings, read_settings
 from qirsh.web.operator.peer import own_user, user_name
 
-_NAMED_MAX: Final = 20
 _ADVICE: Final = """\
 They were so when the backup was taken. Start the server, which seals what was not sealed yet; a minute later run
 `qirsh verify`, and put right what it still names. Until then the stop cannot be lifted."""
@@ -40,8 +39,7 @@ They were so when the backup was taken. Start the server, which seals what was n
     default=0,
     help="The last epoch that there was, if this backup, or a later one, has been restored before, and elsewhere.",
 )
-@click.pass_context
-def restore_command(context: click.Context, file: Path, *, aside: bool, after_epoch: int) -> None:
+def restore_command(file: Path, *, aside: bool, after_epoch: int) -> None:
     """Make a backup the database of this installation: all of it, or nothing.
 
     The place must be empty. Money stands still afterwards until operators have compared and lift the stop. Exit 3: it
@@ -69,9 +67,8 @@ def restore_command(context: click.Context, file: Path, *, aside: bool, after_ep
     click.echo(f"Restored to {taken}: {manifest.rows:,} rows are in {shown(settings)}, and {rules}")
     tell_restored(restored.record)
     if broken:
-        first = [violation.sentence for violation in broken[:_NAMED_MAX]]
-        tell_broken_rules(shown(settings), len(broken), first, advice=_ADVICE)
-        context.exit(EXIT_CODE)
+        sentences = [violation.sentence for violation in broken]
+        raise BrokenRules(shown(settings), len(broken), sentences, advice=_ADVICE)
 
 
 def _require_owner(folder: Path) -> None:
